@@ -14,7 +14,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// net/http lingers for half a second on a connection that it refuses, so that
+// the client can read why; that is longer than goleak looks.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+}
 
 // start serves h on a free port and returns what Serve will return.
 func start(t *testing.T, h http.Handler) (*Server, *Listeners, <-chan error) {
