@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -185,17 +186,76 @@ func newFixture(t *testing.T, change func(*Options)) *fixture {
 		change(&opt)
 	}
 	f.mcp = New(opt)
+	f.serve()
+	return f
+}
+
+// newPipeFixture is newFixture on connections in memory, for tests inside a synctest bubble.
+func newPipeFixture(t *testing.T, change func(*Options)) *fixture {
+	f := &fixture{t: t, started: make(chan *Call, 100), release: make(chan struct{}), ended: make(chan error, 100),
+		chunks: make(chan string), store: newMemoryStore()}
+	opt := f.options()
+	if change != nil {
+		change(&opt)
+	}
+	f.mcp = New(opt)
+	listener := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+	server := &http.Server{Handler: f.mcp}
+	go server.Serve(listener)
+	transport := &http.Transport{DialContext: listener.dial}
+	f.url, f.client = "http://mcp.test/mcp", &http.Client{Transport: transport}
+	t.Cleanup(func() {
+		f.mcp.Close(nil)
+		transport.CloseIdleConnections()
+		server.Close()
+	})
+	return f
+}
+
+// pipeListener accepts connections that never leave the process.
+type pipeListener struct {
+	conns  chan net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (l *pipeListener) dial(context.Context, string, string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case l.conns <- theirs:
+		return ours, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+func (f *fixture) serve() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(WithCredential(r.Context(), r.Header.Get("X-Test-Credential")))
 		f.mcp.ServeHTTP(w, r)
 	}))
 	f.url, f.client = server.URL, server.Client()
-	t.Cleanup(func() {
+	f.t.Cleanup(func() {
 		f.mcp.Close(nil)
 		f.client.CloseIdleConnections()
 		server.Close()
 	})
-	return f
 }
 
 type header map[string]string
