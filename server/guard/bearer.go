@@ -24,6 +24,9 @@ func DigestOf(token string) Digest {
 	return Digest{sum, hex.EncodeToString(sum[:])}
 }
 
+// DigestSum is the digest of a token whose SHA-256 is known.
+func DigestSum(sum [sha256.Size]byte) Digest { return Digest{sum, hex.EncodeToString(sum[:])} }
+
 // String gives the digest in lower-case hexadecimal. Tokens have 256 random
 // bits, so it does not give them away; it may be stored, not logged.
 func (d Digest) String() string { return d.hex }

@@ -17,13 +17,18 @@ func Running() Check {
 		if !x.Policy.Stopped {
 			return nil
 		}
-		return &Denial{
-			Status:     http.StatusServiceUnavailable,
-			Code:       "channel_stopped",
-			Message:    "the MCP channel is stopped.",
-			Hint:       `Start it in IonClaw's tray menu or with "ionclaw start".`,
-			RetryAfter: stoppedRetry,
-		}
+		return Stopped()
+	}
+}
+
+// Stopped is the denial of a channel that is stopped.
+func Stopped() *Denial {
+	return &Denial{
+		Status:     http.StatusServiceUnavailable,
+		Code:       "channel_stopped",
+		Message:    "the MCP channel is stopped.",
+		Hint:       `Start it in IonClaw's tray menu or with "ionclaw start".`,
+		RetryAfter: stoppedRetry,
 	}
 }
 
