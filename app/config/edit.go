@@ -54,7 +54,7 @@ func apply(name string, data []byte, edits []Edit, env lookup) ([]byte, *Config,
 }
 
 // maxSteps bounds the splices of one edit. Each one settles a node, so only a broken file could need more.
-const maxSteps = 10_000
+const maxSteps = 2000
 
 // splice makes one edit, one node after the other, and proves each step.
 func splice(name string, data []byte, e Edit, env lookup) ([]byte, error) {
@@ -127,6 +127,9 @@ func (p *planner) next(v value, del bool) (*step, error) {
 		if err := p.open(at.in); err != nil {
 			return nil, err
 		}
+		if at.in.Kind != yaml.MappingNode {
+			return nil, p.refuse(at.in, "%s stands where a mapping is needed", describe(at.in))
+		}
 		last := i == len(p.path)-1
 		found, merged := p.entry(at.in, key)
 		switch {
@@ -164,7 +167,7 @@ func (p *planner) open(n *yaml.Node) error {
 		return p.refuse(n, "the alias *%s stands there, and a change would reach every place that uses &%s", n.Value, n.Value)
 	case n.Anchor != "" && p.used(n):
 		return p.refuse(n, "it is inside &%s, which other places use through *%s", n.Anchor, n.Anchor)
-	case n.Kind != yaml.MappingNode && n.Kind != yaml.SequenceNode:
+	case n.Kind == yaml.ScalarNode:
 		return p.refuse(n, "%s stands where a mapping is needed", describe(n))
 	case n.Style&yaml.TaggedStyle != 0:
 		return p.refuse(n, "the type %s is written there", n.Tag)
