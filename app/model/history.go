@@ -86,20 +86,23 @@ func wireID(id string, form *regexp.Regexp) string {
 	return hex.EncodeToString(sum[:])[:9]
 }
 
-// schema reads a tool's input schema. Providers demand an object with properties, and some refuse "$schema".
+// schema reads a tool's input schema. Providers demand an object with properties, and some refuse "$schema". The values
+// stay as they were written: the encoders of the vendors' libraries would turn large numbers into strings.
 func schema(raw json.RawMessage) map[string]any {
-	m := map[string]any{}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if d.Decode(&m) != nil || m == nil {
-		m = map[string]any{}
+	var in map[string]json.RawMessage
+	if json.Unmarshal(raw, &in) != nil {
+		in = nil
 	}
-	delete(m, "$schema")
-	m["type"] = "object"
-	if _, ok := m["properties"].(map[string]any); !ok {
-		m["properties"] = map[string]any{}
+	out := make(map[string]any, len(in)+2)
+	for k, v := range in {
+		out[k] = v
 	}
-	return m
+	delete(out, "$schema")
+	out["type"] = "object"
+	if !object(bytes.TrimSpace(in["properties"])) {
+		out["properties"] = struct{}{}
+	}
+	return out
 }
 
 // callArguments are the arguments of a call of the history, whatever was stored.

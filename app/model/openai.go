@@ -156,10 +156,12 @@ func (a *openAIAnswer) handle(ev event) (progress, error) {
 		if c.Index != 0 {
 			continue
 		}
-		text += c.Delta.Content + c.Delta.Refusal
-		if c.Delta.Content == "" {
-			text += textBlocks(c.Delta.JSON.Content.Raw())
+		if raw := c.Delta.JSON.Content.Raw(); strings.HasPrefix(raw, "[") {
+			text += textBlocks(raw) // the library would give the list as text
+		} else {
+			text += c.Delta.Content
 		}
+		text += c.Delta.Refusal
 		for _, t := range c.Delta.ToolCalls {
 			if err := a.call(t); err != nil {
 				return going, err
@@ -212,9 +214,6 @@ func (a *openAIAnswer) call(t openai.ChatCompletionChunkChoiceDeltaToolCall) err
 
 // textBlocks is the text of a content that is a list of blocks, as some reasoning models send it.
 func textBlocks(raw string) string {
-	if !strings.HasPrefix(raw, "[") {
-		return ""
-	}
 	var list []struct {
 		Type string `json:"type"`
 		Text string `json:"text"`

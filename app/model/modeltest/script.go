@@ -52,12 +52,15 @@ type ToolCall struct {
 	Pieces    int // in how many deltas the arguments come; 0 means 1
 }
 
-// pieces cuts the arguments as the script says.
+// pieces cuts the arguments as the script says, between characters.
 func (c ToolCall) pieces() []string {
-	n := max(c.Pieces, 1)
+	if c.Pieces <= 1 {
+		return []string{c.Arguments}
+	}
 	var out []string
-	for i := range n {
-		out = append(out, c.Arguments[i*len(c.Arguments)/n:(i+1)*len(c.Arguments)/n])
+	runes := []rune(c.Arguments)
+	for i := range c.Pieces {
+		out = append(out, string(runes[i*len(runes)/c.Pieces:(i+1)*len(runes)/c.Pieces]))
 	}
 	return out
 }

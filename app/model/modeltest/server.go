@@ -215,7 +215,12 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, style Style) {
 	script := s.next(req)
 	defer close(req.done)
 	stop := context.AfterFunc(r.Context(), func() { close(req.gone) })
-	defer stop()
+	defer func() {
+		// The script may have seen the end of the context before the function above was started.
+		if stop() && r.Context().Err() != nil {
+			close(req.gone)
+		}
+	}()
 	p := &player{w: w, ctx: r.Context(), closed: s.closed, req: req, script: script}
 	p.play()
 }
