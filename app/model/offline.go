@@ -123,6 +123,9 @@ func forced(req Request) (json.RawMessage, bool) {
 			break
 		}
 	}
+	if i := strings.LastIndex(text, RouteNewMessage); i >= 0 {
+		text = text[i+len(RouteNewMessage):]
+	}
 	name := bestMatch(agents, current, text)
 	if name == "" {
 		return nil, false

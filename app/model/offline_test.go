@@ -152,6 +152,7 @@ func TestOfflineRoutes(t *testing.T) {
 		{"coder", "a letter about bugs", "coder"}, // one word each: the topic has not clearly changed
 		{"gone", "hello", "main"},
 		{"", "cook", "cook_2"},
+		{"", "user: fix the bugs in my Go code\n\nassistant: Python is code too.\n\nNew message: translate this letter", "writer"},
 	} {
 		r, _ := offline(t, Request{Messages: says(c.text), Tools: []tool.Spec{RouteTool(routeAgents, c.current)}, ForceTool: RouteToolName})
 		if got, err := ParseRoute(r); err != nil || got != c.want {

@@ -13,6 +13,10 @@ import (
 // RouteToolName is the tool by which a model chooses the agent for a chat.
 const RouteToolName = "route"
 
+// RouteNewMessage marks the person's new message in a text that also holds the end of the chat. The offline provider
+// looks only at what follows the last one.
+const RouteNewMessage = "New message: "
+
 // RouteAgent is an agent to choose from.
 type RouteAgent struct {
 	Name        string // [A-Za-z0-9_-]{1,64}

@@ -20,46 +20,34 @@ type player struct {
 	script Script
 }
 
-// wait blocks until the script is released. False: the client or the server is gone.
-func (p *player) wait() bool {
+// wait blocks until c gives something. If the client or the server goes away first, the handler is aborted, so that
+// nobody takes the end for an answer.
+func wait[T any](p *player, c <-chan T) {
 	select {
-	case <-p.script.Release:
-		return true
+	case <-c:
 	case <-p.ctx.Done():
+		panic(http.ErrAbortHandler)
 	case <-p.closed:
+		panic(http.ErrAbortHandler)
 	}
-	return false
 }
 
 // piece waits for the right to send one more piece.
-func (p *player) piece() bool {
+func (p *player) piece() {
 	if p.script.Gate != nil {
-		select {
-		case <-p.script.Gate:
-		case <-p.ctx.Done():
-			return false
-		case <-p.closed:
-			return false
-		}
+		wait(p, p.script.Gate)
 	}
 	if p.script.Delay > 0 {
 		t := time.NewTimer(p.script.Delay)
 		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-p.ctx.Done():
-			return false
-		case <-p.closed:
-			return false
-		}
+		wait(p, t.C)
 	}
-	return p.ctx.Err() == nil
 }
 
 func (p *player) play() {
 	s := p.script
-	if s.Hang && !p.wait() {
-		return
+	if s.Hang {
+		wait(p, s.Release)
 	}
 	for k, v := range s.Header {
 		p.w.Header()[http.CanonicalHeaderKey(k)] = v
@@ -78,8 +66,8 @@ func (p *player) play() {
 		p.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	}
 	p.flush()
-	if s.Silence && !p.wait() {
-		return
+	if s.Silence {
+		wait(p, s.Release)
 	}
 	if p.req.Style == Anthropic {
 		p.anthropic()
@@ -131,15 +119,11 @@ func (p *player) openAI() {
 			"choices": []any{object{"index": 0, "delta": delta, "finish_reason": finish}}})
 	}
 	for _, text := range p.script.Reasoning {
-		if !p.piece() {
-			return
-		}
+		p.piece()
 		chunk(object{"reasoning_content": text}, nil)
 	}
 	for _, text := range p.script.Chunks {
-		if !p.piece() {
-			return
-		}
+		p.piece()
 		chunk(object{"content": text}, nil)
 	}
 	for i, c := range p.script.ToolCalls {
@@ -181,41 +165,25 @@ func (p *player) anthropic() {
 			"cache_read_input_tokens": u.CacheRead, "cache_creation_input_tokens": u.CacheWrite}}})
 	p.send("ping", object{"type": "ping"})
 	index := 0
-	block := func(start object, deltas func(func(object)) bool) bool {
+	block := func(start object, kind, key string, pieces []string, paced bool) {
 		p.send("content_block_start", object{"type": "content_block_start", "index": index, "content_block": start})
-		ok := deltas(func(d object) {
-			p.send("content_block_delta", object{"type": "content_block_delta", "index": index, "delta": d})
-		})
-		if ok {
-			p.send("content_block_stop", object{"type": "content_block_stop", "index": index})
-			index++
-		}
-		return ok
-	}
-	texts := func(list []string, kind, key string) func(func(object)) bool {
-		return func(delta func(object)) bool {
-			for _, text := range list {
-				if !p.piece() {
-					return false
-				}
-				delta(object{"type": kind, key: text})
+		for _, piece := range pieces {
+			if paced {
+				p.piece()
 			}
-			return true
+			p.send("content_block_delta", object{"type": "content_block_delta", "index": index, "delta": object{"type": kind, key: piece}})
 		}
+		p.send("content_block_stop", object{"type": "content_block_stop", "index": index})
+		index++
 	}
-	if p.script.Reasoning != nil && !block(object{"type": "thinking", "thinking": ""}, texts(p.script.Reasoning, "thinking_delta", "thinking")) {
-		return
+	if p.script.Reasoning != nil {
+		block(object{"type": "thinking", "thinking": ""}, "thinking_delta", "thinking", p.script.Reasoning, true)
 	}
-	if p.script.Chunks != nil && !block(object{"type": "text", "text": ""}, texts(p.script.Chunks, "text_delta", "text")) {
-		return
+	if p.script.Chunks != nil {
+		block(object{"type": "text", "text": ""}, "text_delta", "text", p.script.Chunks, true)
 	}
 	for _, c := range p.script.ToolCalls {
-		block(object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": object{}}, func(delta func(object)) bool {
-			for _, piece := range c.pieces() {
-				delta(object{"type": "input_json_delta", "partial_json": piece})
-			}
-			return true
-		})
+		block(object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": object{}}, "input_json_delta", "partial_json", c.pieces(), false)
 	}
 	if p.end() {
 		return
