@@ -154,7 +154,7 @@ func guarded(s string) bool {
 	case "", "y", "n", "yes", "no", "on", "off", "null", "~", "true", "false":
 		return true
 	}
-	return s[0] >= '0' && s[0] <= '9' && strings.Trim(s, "0123456789_:.xobeEabcdefABCDEF+-") == ""
+	return s[0] >= '0' && s[0] <= '9' && strings.Trim(s, "0123456789_:.xoabcdefABCDEF+-") == ""
 }
 
 func literal(s string, f form) (head, body string, ok bool) {

@@ -120,7 +120,9 @@ func (d *document) explain(err error) (line, column int, hint, message string) {
 		return line, column, `put it in quotes: "*"`, "a bare * is not text"
 	}
 	if !strings.Contains(message, "max depth") {
-		if l, c, m, ok := askToken(d.b); ok {
+		// It counts some line breaks otherwise: a place outside of the text is not taken over.
+		if l, c, m, ok := askToken(d.b); ok && l <= len(d.line) {
+			l, c = d.position(d.offset(l, c))
 			return l, c, syntaxHint(m), m
 		}
 	}
