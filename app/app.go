@@ -52,6 +52,7 @@ type App struct {
 	started time.Time
 
 	router  atomic.Pointer[model.Router]
+	inForce atomic.Pointer[config.Config] // what the router was made for
 	channel atomic.Pointer[channelBox]
 
 	mu             sync.Mutex
@@ -159,10 +160,15 @@ func (a *App) setConfigError(text string) {
 	a.mu.Unlock()
 }
 
-// useConfig puts the configuration of the file in force.
+// useConfig puts the configuration of the file in force. An edit of the app's own comes here twice, at once and when
+// the file is seen to have changed; the second time there is nothing to do.
 func (a *App) useConfig() {
 	a.setConfigError("")
-	a.router.Store(model.NewRouter(a.file.Config(), a.key, a.log))
+	cfg := a.file.Config()
+	if a.inForce.Swap(cfg) == cfg {
+		return
+	}
+	a.router.Store(model.NewRouter(cfg, a.key, a.log))
 	a.bearer.configured()
 	a.events.Publish(event.ConfigChanged{})
 	if c := a.Channel(); c != nil {

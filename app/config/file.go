@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -214,6 +215,11 @@ func (f *File) reload() {
 	}
 	content := hashOf(data)
 	if s := f.state.Load(); s.content == content && s.err == nil || s.err != nil && s.failed == content {
+		return
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		// An editor between truncating and writing, or one whose disk was full: no reason to forget all agents.
+		f.refused(fmt.Errorf("%w: %s has become empty; what was in force before stays until the file says something or the program starts again", ErrInvalid, f.path), content)
 		return
 	}
 	cfg, err := parseWith(f.path, data, f.env)

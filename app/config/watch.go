@@ -43,7 +43,6 @@ func (f *File) Watch(ctx context.Context, report func(cfg *Config, err error)) e
 		delete(f.watchers, woken)
 		f.mu.Unlock()
 	}()
-	f.reload()
 	return watch.run(ctx, woken, report)
 }
 
@@ -80,8 +79,7 @@ func (w *watch) follow() error {
 }
 
 func (w *watch) run(ctx context.Context, woken <-chan struct{}, report func(*Config, error)) error {
-	settled := time.NewTimer(time.Hour)
-	settled.Stop()
+	settled := time.NewTimer(w.delay()) // the file may have changed since Open, or be changing now
 	defer settled.Stop()
 	var told uint64
 	tell := func() {
