@@ -90,7 +90,11 @@ func TestLongThoughts(t *testing.T) {
 
 // A slow reader of the answer is not a silent provider.
 func TestSlowReader(t *testing.T) {
-	fakeTime(t, false, func(w io.Writer) { io.WriteString(w, helloChunk+finishChunk+lastChunk) },
+	fakeTime(t, false, func(w io.Writer) {
+		for _, s := range []string{helloChunk, finishChunk, lastChunk} {
+			io.WriteString(w, s) // each waits for a read of its own
+		}
+	},
 		func(c Chunk) { time.Sleep(2 * silenceLimit) },
 		func(r Response, err error, _ time.Duration) {
 			if err != nil || r.Text != "hello you" {

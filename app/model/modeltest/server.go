@@ -172,7 +172,8 @@ func (s *Server) allowed(w http.ResponseWriter, r *http.Request, style Style) bo
 	if style == Anthropic {
 		io.WriteString(w, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`)
 	} else {
-		// The real API repeats a part of the key, which must not spread.
+		// The real API repeats the beginning of the key, which must not spread.
+		got = got[:min(len(got), 8)] + "********"
 		fmt.Fprintf(w, `{"error":{"message":"Incorrect API key provided: %s. You can find your API key at https://platform.openai.com/account/api-keys.","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`, got)
 	}
 	return false
