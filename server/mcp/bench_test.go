@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -92,9 +93,11 @@ func benchSession(b *testing.B, h http.Handler) string {
 
 func benchCalls(b *testing.B, h http.Handler, accept, session string) {
 	addr := benchServe(b, h)
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ping","arguments":{}}}`
-	request := []byte("POST /mcp HTTP/1.1\r\nHost: " + addr + "\r\nContent-Type: application/json\r\nAccept: " + accept +
-		"\r\nMcp-Session-Id: " + session + "\r\nMCP-Protocol-Version: 2025-06-18\r\nContent-Length: " + fmt.Sprint(len(body)) + "\r\n\r\n" + body)
+	request := func(id int) []byte { // the SDK refuses an id that is in use, so each connection has its own
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ping","arguments":{}}}`, id)
+		return fmt.Appendf(nil, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: %s\r\n"+
+			"Mcp-Session-Id: %s\r\nMCP-Protocol-Version: 2025-06-18\r\nContent-Length: %d\r\n\r\n%s", addr, accept, session, len(body), body)
+	}
 	conns := make([]net.Conn, benchConnections)
 	for i := range conns {
 		c, err := net.Dial("tcp", addr)
@@ -114,7 +117,7 @@ func benchCalls(b *testing.B, h http.Handler, accept, session string) {
 			n++
 		}
 		wg.Go(func() {
-			in := bufio.NewReader(c)
+			in, request := bufio.NewReader(c), request(i)
 			for range n {
 				if _, err := c.Write(request); err != nil {
 					b.Error(err)
@@ -145,8 +148,8 @@ func skipAnswer(in *bufio.Reader) error {
 		if len(line) == 2 {
 			break
 		}
-		if n, ok := strings.CutPrefix(string(line), "Content-Length: "); ok {
-			fmt.Sscan(n, &length)
+		if n, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			length = parseNumber(n, 10)
 		}
 		chunked = chunked || string(line) == "Transfer-Encoding: chunked\r\n"
 	}
@@ -159,14 +162,19 @@ func skipAnswer(in *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
-		var n int
-		if _, err := fmt.Sscanf(string(line), "%x", &n); err != nil {
-			return err
-		}
+		n := parseNumber(line, 16)
 		if _, err := in.Discard(n + 2); err != nil || n == 0 {
 			return err
 		}
 	}
+}
+
+// parseNumber reads a number that ends with the line, without an allocation.
+func parseNumber(line []byte, base int) (n int) {
+	for _, c := range bytes.TrimSpace(line) {
+		n = n*base + strings.IndexByte(hexDigits, c)
+	}
+	return n
 }
 
 func cpuTime(b *testing.B) time.Duration {

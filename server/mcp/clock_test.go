@@ -332,3 +332,20 @@ func TestCloseStream(t *testing.T) {
 		}
 	})
 }
+
+// The deadline that unblocks a stream at its end must not hit the next request on that connection.
+func TestConnectionAfterStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newPipeFixture(t, nil)
+		id := f.session(Revision2025_11_25)
+		first := openEvents(t, f.do("GET", "", header{"Mcp-Session-Id": id}))
+		openEvents(t, f.do("GET", "", header{"Mcp-Session-Id": id}))
+		first.rest(t)
+		time.Sleep(stallLimit + time.Second)
+		for range 3 { // more requests than idle connections
+			if status, got, _ := f.send("POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, header{"Mcp-Session-Id": id}); status != 200 {
+				t.Errorf("got %d %s, want 200", status, got)
+			}
+		}
+	})
+}

@@ -31,6 +31,7 @@ type sseWriter struct {
 	mu      sync.Mutex
 	hurried bool
 	closed  bool
+	failed  bool
 }
 
 // openStream sends the headers.
@@ -51,7 +52,7 @@ func (o *sseWriter) write(b []byte) error {
 		piece := b[:min(len(b), pieceSize)]
 		o.extend()
 		if _, err := o.w.Write(piece); err != nil {
-			return err
+			return o.fail(err)
 		}
 		b = b[len(piece):]
 	}
@@ -60,7 +61,17 @@ func (o *sseWriter) write(b []byte) error {
 
 func (o *sseWriter) flush() error {
 	o.extend()
-	return o.rc.Flush()
+	if err := o.rc.Flush(); err != nil {
+		return o.fail(err)
+	}
+	return nil
+}
+
+func (o *sseWriter) fail(err error) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.failed = true
+	return err
 }
 
 func (o *sseWriter) extend() {
@@ -81,12 +92,13 @@ func (o *sseWriter) hurry() {
 	}
 }
 
-// close leaves the connection as the next request on it expects it: net/http does not reset a deadline by itself.
+// close leaves the connection as the next request on it expects it: net/http does not reset a deadline by itself. After
+// a failure the deadline stays, so that the last bytes of the response cannot block either.
 func (o *sseWriter) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
-	if !o.hurried {
+	if !o.failed {
 		_ = o.rc.SetWriteDeadline(time.Time{})
 	}
 }
@@ -122,8 +134,6 @@ func (s *Server) serveStream(w http.ResponseWriter, r *http.Request, st *stream,
 		}
 		select {
 		case <-rd.wake:
-		case <-rd.gone:
-			return
 		case <-r.Context().Done():
 			return
 		case <-timer.C:

@@ -28,13 +28,13 @@ type stream struct {
 	keptBytes   int // of frames up to sent
 	ended       bool
 	paused      bool // the reader leaves once it has everything so far
+	kicked      bool // only a client that comes back may still read
 	reader      *reader
 }
 
 // reader is the side of a stream that an HTTP request holds.
 type reader struct {
-	wake chan struct{} // something to do; capacity 1
-	gone chan struct{} // closed when this reader has to leave
+	wake chan struct{} // something to do, or somebody else is the reader now; capacity 1
 	out  *sseWriter
 }
 
@@ -110,14 +110,14 @@ func (s *stream) signal() {
 func (s *stream) attach(after uint64, out *sseWriter, back bool) (*reader, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.holds(after) {
+	if !s.holds(after) || s.kicked && !back {
 		return nil, false
 	}
 	s.leave()
 	if back {
 		s.paused = false
 	}
-	s.reader = &reader{wake: make(chan struct{}, 1), gone: make(chan struct{}), out: out}
+	s.reader = &reader{wake: make(chan struct{}, 1), out: out}
 	return s.reader, true
 }
 
@@ -149,16 +149,17 @@ func (s *stream) hurry() {
 	}
 }
 
-// kick sends the reader away without ending the stream.
+// kick sends the reader away without ending the stream, also one that is only about to attach.
 func (s *stream) kick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.kicked = true
 	s.leave()
 }
 
 func (s *stream) leave() {
 	if s.reader != nil {
-		close(s.reader.gone)
+		s.signal()
 		s.reader = nil
 	}
 }
@@ -173,7 +174,8 @@ func (s *stream) detach(r *reader) {
 }
 
 // take appends the frames after number pos to list and returns the new position. last reports that the stream has ended
-// and nothing follows, paused that the reader is to leave although something may follow.
+// and nothing follows, paused that the reader is to leave although something may follow, because the tool or another
+// reader wants it so.
 func (s *stream) take(r *reader, pos uint64, list [][]byte) (frames [][]byte, now uint64, last, paused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

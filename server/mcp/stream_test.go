@@ -386,3 +386,16 @@ func TestZeroCall(t *testing.T) {
 	c.DefaultToken("x")
 	c.CloseStream(time.Second)
 }
+
+// A cancellation may overtake the request's own goroutine on its way to the stream.
+func TestKickBeforeAttach(t *testing.T) {
+	s := newStream("s")
+	s.push([]byte("{}"), false)
+	s.kick()
+	if _, ok := s.attach(0, &sseWriter{}, false); ok {
+		t.Error("the first reader attached after the kick")
+	}
+	if _, ok := s.attach(0, &sseWriter{}, true); !ok {
+		t.Error("a client that comes back could not attach")
+	}
+}
