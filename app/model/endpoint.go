@@ -222,16 +222,14 @@ func (p *endpoint) fail(model string, err error) *Error {
 		e.detail = fmt.Sprintf(detail, p.cfg.Name, e.Model)
 	}
 	said := "error"
-	var words any = e.Err
 	if r, ok := errors.AsType[*refusal](err); ok {
 		e.RetryAfter = r.RetryAfter
 		if class == Authentication {
-			words = fmt.Sprintf("status %d", r.Status) // such answers repeat parts of the key
-			r.Message, r.text = "", ""
+			r.Message, r.text = "", "" // such answers repeat parts of the key
 		}
 		said = "answer"
 	}
-	p.log.Debug("model request failed", "provider", p.cfg.Name, "model", e.Model, "class", string(class), said, words)
+	p.log.Debug("model request failed", "provider", p.cfg.Name, "model", e.Model, "class", string(class), said, e.Err)
 	return e
 }
 

@@ -3,7 +3,7 @@
 // A model is named "provider/name". Providers speak one of two wire styles (Anthropic Messages, OpenAI chat
 // completions) through the vendors' own libraries, or are the built-in offline provider, which is no model and says so.
 // Every failure is an *Error of one class with one sentence for people; raw provider text goes to the log only.
-// Runner adds retries and fallbacks on top. Nothing is retried once text has been delivered.
+// Router adds retries and fallbacks on top. Nothing is retried once text has been delivered.
 package model
 
 import (
@@ -51,7 +51,7 @@ type Chunk struct {
 type Response struct {
 	Text      string
 	ToolCalls []session.ToolCall // arguments are always a JSON object
-	Usage     session.Usage
+	Usage     session.Usage      // Input does not include cached tokens, in either style
 	// Truncated says that the answer ended at the token limit.
 	Truncated bool
 	// Model is the full name "provider/name" of the model that answered; after a fallback not the one asked for.
