@@ -40,7 +40,7 @@ type agentParams struct {
 	MaxTokens   int      `json:"max_tokens,omitempty"`
 }
 
-func (b agentBody) settings() config.Agent {
+func (b agentBody) settings() (config.Agent, error) {
 	ag := config.Agent{
 		Description: b.Description, Model: b.Model, Instructions: b.Instructions,
 		Tools: list(b.Tools), MaxIterations: config.DefaultMaxIterations, MaxHistory: config.DefaultMaxHistory,
@@ -49,13 +49,20 @@ func (b agentBody) settings() config.Agent {
 	if b.Model == "" {
 		ag.Model = config.DefaultModel
 	}
-	if b.MaxIterations != nil {
-		ag.MaxIterations = *b.MaxIterations
+	for _, n := range []struct {
+		name  string
+		given *int
+		into  *int
+	}{{"max_iterations", b.MaxIterations, &ag.MaxIterations}, {"max_history", b.MaxHistory, &ag.MaxHistory}} {
+		if n.given == nil {
+			continue
+		}
+		if *n.given < 1 { // a zero would pass for an absent one below
+			return ag, badRequest("leave it out for the default", "%s: must be at least 1, not %d", n.name, *n.given)
+		}
+		*n.into = *n.given
 	}
-	if b.MaxHistory != nil {
-		ag.MaxHistory = *b.MaxHistory
-	}
-	return ag
+	return ag, nil
 }
 
 func (a *api) agents(*call) (agentList, error) { return agentList{list(a.core.Agents())}, nil }
@@ -81,16 +88,20 @@ func (a *api) putAgent(c *call, body agentBody) (agentView, error) {
 	if err != nil {
 		return agentView{}, err
 	}
-	if err := a.core.PutAgent(name, body.settings()); err != nil {
+	settings, err := body.settings()
+	if err != nil {
+		return agentView{}, err
+	}
+	if err := a.core.PutAgent(name, settings); err != nil {
 		return agentView{}, err
 	}
 	return a.agent(c)
 }
 
-func (a *api) deleteAgent(c *call) (status, error) {
+func (a *api) deleteAgent(c *call) (outcome, error) {
 	name, err := c.path("name")
 	if err != nil {
-		return status{}, err
+		return outcome{}, err
 	}
-	return status{"deleted"}, a.core.DeleteAgent(name)
+	return outcome{"deleted"}, a.core.DeleteAgent(name)
 }

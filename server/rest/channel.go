@@ -16,10 +16,10 @@ func (a *api) setMCP(c *call, s app.MCPSettings) (app.MCPStatus, error) {
 	return a.mcp(c)
 }
 
-func (a *api) startMCP(c *call) (status, error) {
-	return status{"started"}, a.core.StartMCP(c.ctx())
+func (a *api) startMCP(c *call) (outcome, error) {
+	return outcome{"started"}, a.core.StartMCP(c.ctx())
 }
 
-func (a *api) stopMCP(c *call) (status, error) {
-	return status{"stopped"}, a.core.StopMCP(c.ctx())
+func (a *api) stopMCP(c *call) (outcome, error) {
+	return outcome{"stopped"}, a.core.StopMCP(c.ctx())
 }

@@ -46,10 +46,10 @@ func (a *api) revealCredential(c *call) (credentialKey, error) {
 	return credentialKey{key}, err
 }
 
-func (a *api) deleteCredential(c *call) (status, error) {
+func (a *api) deleteCredential(c *call) (outcome, error) {
 	name, err := c.path("name")
 	if err != nil {
-		return status{}, err
+		return outcome{}, err
 	}
-	return status{"deleted"}, a.core.DeleteCredential(c.ctx(), name)
+	return outcome{"deleted"}, a.core.DeleteCredential(c.ctx(), name)
 }

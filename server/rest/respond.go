@@ -12,17 +12,17 @@ import (
 	"ionclaw-tray/app"
 )
 
-// status is the answer of what has nothing else to tell.
-type status struct {
+// outcome is the answer of what has nothing else to tell.
+type outcome struct {
 	Status string `json:"status"`
 }
 
-// done makes a status from what a method of the core reported.
-func done(yes bool, ifYes, ifNot string) status {
+// done makes an outcome from what a method of the core reported.
+func done(yes bool, ifYes, ifNot string) outcome {
 	if yes {
-		return status{ifYes}
+		return outcome{ifYes}
 	}
-	return status{ifNot}
+	return outcome{ifNot}
 }
 
 // problem is the form of every error.

@@ -20,6 +20,8 @@ const Base = "/api"
 
 // Limits of the API. Those of lists are in package store, that of bodies is server.max_body.
 const (
+	// MaxMessages is how many messages of a chat one answer holds at most. Each may be long.
+	MaxMessages = 1000
 	// MaxEventStreams is how many event streams can be open at a time.
 	MaxEventStreams = 64
 	// KeepAlive is how often a silent stream shows that it is alive.

@@ -58,7 +58,7 @@ func (a *api) routes() []route {
 			{name: "query", about: "Only chats with this in their name, in any case and with or without accents.", maxLen: store.MaxQuery},
 		}},
 		{method: get, path: "/sessions/{key}", summary: "A chat with its last messages, oldest first.", handler: answering(a.session), query: []param{
-			limit(store.DefaultMessages, store.MaxMessages),
+			limit(store.DefaultMessages, MaxMessages),
 			{name: "before", about: "Only messages before this sequence number.", min: 1, max: math.MaxInt64},
 		}},
 		{method: patch, path: "/sessions/{key}", summary: "Gives a chat another display name.", handler: taking(a.renameSession)},

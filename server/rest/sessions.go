@@ -49,19 +49,19 @@ func (a *api) renameSession(c *call, body sessionName) (session.Info, error) {
 	return view.Info, err
 }
 
-func (a *api) deleteSession(c *call) (status, error) {
+func (a *api) deleteSession(c *call) (outcome, error) {
 	key, err := c.key()
 	if err != nil {
-		return status{}, err
+		return outcome{}, err
 	}
 	found, err := a.core.DeleteSession(c.ctx(), key)
 	return done(found, "deleted", "not_found"), err
 }
 
-func (a *api) abortSession(c *call) (status, error) {
+func (a *api) abortSession(c *call) (outcome, error) {
 	key, err := c.key()
 	if err != nil {
-		return status{}, err
+		return outcome{}, err
 	}
 	active, err := a.core.Abort(c.ctx(), key)
 	return done(active, "aborted", "no_active_turn"), err

@@ -2,7 +2,7 @@ package rest
 
 import "ionclaw-tray/app"
 
-func (a *api) health(*call) (status, error) { return status{"ok"}, nil }
+func (a *api) health(*call) (outcome, error) { return outcome{"ok"}, nil }
 
 func (a *api) status(c *call) (app.Status, error) {
 	s := a.core.Status(c.ctx())

@@ -36,10 +36,10 @@ func (a *api) task(c *call) (task.Task, error) {
 	return a.core.Task(id)
 }
 
-func (a *api) abortTask(c *call) (status, error) {
+func (a *api) abortTask(c *call) (outcome, error) {
 	id, err := c.path("id")
 	if err != nil {
-		return status{}, err
+		return outcome{}, err
 	}
 	alive, err := a.core.AbortTask(c.ctx(), id)
 	return done(alive, "aborted", "not_running"), err
