@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -113,24 +114,30 @@ func (s *Server) serveStream(w http.ResponseWriter, r *http.Request, st *stream,
 		return
 	}
 	defer st.detach(rd)
-	if out.flush() != nil {
-		return
-	}
+	runtime.Gosched() // a tool that needs no time then has its answer leave in one packet with the headers
 	comment := s.clock() + s.opt.Heartbeat
-	timer := time.NewTimer(s.opt.Heartbeat)
-	defer timer.Stop()
+	var timer *time.Timer
 	var frames [][]byte
-	for {
+	for opening := true; ; opening = false {
 		var last, paused bool
 		frames, pos, last, paused = st.take(rd, pos, frames[:0])
+		size := 0
 		for i, frame := range frames {
 			if out.write(frame) != nil {
 				return
 			}
+			size += len(frame)
 			frames[i] = nil
 		}
-		if len(frames) > 0 && out.flush() != nil || last || paused {
+		if opening && last && size < pieceSize {
+			return // returning flushes, and so little cannot block a connection that was idle
+		}
+		if (len(frames) > 0 || opening) && out.flush() != nil || last || paused {
 			return
+		}
+		if timer == nil {
+			timer = time.NewTimer(s.opt.Heartbeat)
+			defer timer.Stop()
 		}
 		select {
 		case <-rd.wake:
