@@ -26,6 +26,9 @@ GOFLAGS := -buildvcs=false -ldflags=-w -gcflags=all=$(NODEBUG) \
 	$(foreach package,$(SLOW_TO_OPTIMISE),'-gcflags=$(package)=$(NODEBUG) -N -l')
 export GOFLAGS
 
+# Fedora's Go does not fetch the version of go.mod unless it is told to.
+export GOTOOLCHAIN ?= auto
+
 VERSION := $(shell sed -n 's/^Version = "\(.*\)"/\1/p' FyneApp.toml)
 
 # A Go that setup has fetched comes first; one that is only in its usual place last.

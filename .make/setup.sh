@@ -9,6 +9,7 @@
 # is missing. On other systems it names what is missing and stops.
 set -eu
 
+unset GOFLAGS # an old Go cannot read it
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/ionclaw-tray
 here=$(cd "$(dirname "$0")" && pwd)
 # Any Go from here on fetches the version that go.mod asks for by itself.
@@ -99,7 +100,8 @@ setup_go() {
 	if [ ! -x "$cache/go/bin/go" ] || [ "$("$cache/go/bin/go" env GOVERSION 2>/dev/null)" != "$wanted" ]; then
 		say "fetching $wanted, because $("$old" version | cut -d' ' -f3) is too old"
 		platform=$("$old" env GOOS)-$("$old" env GOARCH)
-		root=$(cd / && "$old" mod download -json "golang.org/toolchain@v0.0.1-$wanted.$platform" | sed -n 's/^\t"Dir": "\(.*\)",*$/\1/p')
+		answer=$(cd / && "$old" mod download -json "golang.org/toolchain@v0.0.1-$wanted.$platform") || say "$answer"
+		root=$(printf '%s\n' "$answer" | sed -n 's/^\t"Dir": "\(.*\)",*$/\1/p')
 		[ -d "$root" ] || die "$wanted could not be fetched; please install Go $oldest_go or newer (https://go.dev/dl)"
 		# Modules are stored without the right to be executed.
 		chmod -R u+w "$root" && chmod -R a+x "$root/bin" "$root/pkg/tool"
