@@ -105,8 +105,8 @@ func (o *chatOptions) follow(ctx context.Context, running *client.Client, key se
 			}
 		},
 		Delta:  out.delta,
-		Status: func(text string) { out.aside(text) },
-		Queue:  func(n int) { out.aside(fmt.Sprintf("waiting in this chat, number %d", n)) },
+		Status: out.meanwhile,
+		Queue:  func(n int) { out.meanwhile(fmt.Sprintf("waiting in this chat, number %d", n)) },
 	})
 	if err != nil {
 		out.end()
@@ -148,12 +148,14 @@ type answer struct {
 	*cli
 	wrote   bool // a piece was printed
 	newline bool // and it ended with a line break
+	aside   bool // the line on the terminal says what happens meanwhile
 }
 
 func (a *answer) delta(text string) {
 	if a.json || text == "" {
 		return
 	}
+	a.clear()
 	a.wrote, a.newline = true, strings.HasSuffix(text, "\n")
 	if a.OutTerm {
 		text = cleanText(text)
@@ -161,17 +163,37 @@ func (a *answer) delta(text string) {
 	_, _ = io.WriteString(a.Out, text)
 }
 
-// aside tells what happens while there is no text.
-func (a *answer) aside(text string) {
-	if a.ErrTerm && a.wrote && !a.newline {
-		_, _ = io.WriteString(a.Err, "\n")
-		a.newline = true
+// asideWidth is how much of a passing line is shown, so that it stays one line.
+const asideWidth = 72
+
+// clearLine goes to the start of the line and empties it (ECMA-48: CR, EL 2).
+const clearLine = "\r\x1b[2K"
+
+// meanwhile shows a person at a terminal what happens before the next piece; that then takes its place. Others have no
+// use for it.
+func (a *answer) meanwhile(text string) {
+	if a.json || !a.ErrTerm || a.wrote && !a.newline {
+		return
 	}
-	a.note("%s", cleanText(text))
+	if runes := []rune(cleanLine(text)); len(runes) > asideWidth {
+		text = string(runes[:asideWidth]) + "…"
+	} else {
+		text = string(runes)
+	}
+	fmt.Fprint(a.Err, clearLine+text)
+	a.aside = true
+}
+
+func (a *answer) clear() {
+	if a.aside {
+		fmt.Fprint(a.Err, clearLine)
+		a.aside = false
+	}
 }
 
 // end finishes the last line.
 func (a *answer) end() {
+	a.clear()
 	if a.wrote && !a.newline {
 		a.delta("\n")
 	}

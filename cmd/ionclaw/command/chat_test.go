@@ -46,7 +46,10 @@ func TestChat(t *testing.T) {
 		{name: "words without quotes", args: []string{"what", "now"}, events: hello, message: "what now", stdout: "Hello\n"},
 		{name: "from standard input", args: []string{"-"}, stdin: "one\ntwo\n", events: hello, message: "one\ntwo", stdout: "Hello\n"},
 		{name: "nothing streamed", args: []string{"hi"}, events: []string{"result", result("done", "All at once\n", "")}, message: "hi", stdout: "All at once\n"},
-		{name: "waits and retries", args: []string{"hi"}, message: "hi", stdout: "ok\n", stderr: "waiting in this chat, number 2\nretrying\n",
+		{name: "waits and retries", args: []string{"hi"}, message: "hi", terminal: true, stdout: "ok\n",
+			stderr: "\r\x1b[2Kwaiting in this chat, number 2\r\x1b[2Kretrying\r\x1b[2K\nContinue",
+			events: []string{"queue", `{"position":2}`, "status", `{"text":"retrying"}`, "delta", `{"text":"ok"}`, "result", result("done", "ok", "")}},
+		{name: "nobody is told what happens meanwhile", args: []string{"hi"}, message: "hi", stdout: "ok\n",
 			events: []string{"queue", `{"position":2}`, "status", `{"text":"retrying"}`, "delta", `{"text":"ok"}`, "result", result("done", "ok", "")}},
 		{name: "fails after a part", args: []string{"hi"}, code: 1, message: "hi", stdout: "par\n", stderr: "ionclaw: the model is gone\n",
 			events: []string{"delta", `{"text":"par"}`, "result", result("error", "par", "the model is gone")}},
@@ -67,6 +70,9 @@ func TestChat(t *testing.T) {
 			w.wantRun(tt.code, "", tt.stderr, append([]string{"chat"}, tt.args...)...)
 			if w.out.String() != tt.stdout {
 				t.Errorf("stdout %q, want %q", w.out.String(), tt.stdout)
+			}
+			if !tt.terminal && tt.stderr == "" && w.err.String() != "" {
+				t.Errorf("stderr %q, want nothing", w.err.String())
 			}
 			if got.Text != tt.message || got.Channel != "cli" {
 				t.Errorf("message %+v, want %q on cli", got, tt.message)

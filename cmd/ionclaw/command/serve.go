@@ -62,7 +62,7 @@ func (o *serveOptions) run(ctx context.Context, opt server.Options) error {
 	if errors.Is(context.Cause(ctx), errSignal) && (errors.Is(err, context.Canceled) || errors.Is(err, errSignal)) {
 		return nil // ended as it was told
 	}
-	return err
+	return configError(err)
 }
 
 // watch ends the server at the first signal and the process at the second.

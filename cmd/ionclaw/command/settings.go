@@ -71,7 +71,7 @@ func (s *fileSettings) core() (*app.App, error) {
 		}
 	}}
 	if s.InTerm {
-		o.Passphrase = func(context.Context) (string, error) { return s.ask("Passphrase of the credentials file: ") }
+		o.Passphrase = s.passphrase
 	}
 	return app.OpenOffline(app.Options{Paths: s.paths(), Config: file, Version: s.Version, Vault: secret.New(o), Redact: redact}), nil
 }

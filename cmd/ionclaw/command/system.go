@@ -48,10 +48,7 @@ func RealSystem(version string) System {
 	return System{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		InTerm: isTerminal(os.Stdin), OutTerm: isTerminal(os.Stdout), ErrTerm: isTerminal(os.Stderr),
-		Secret: func() (string, error) {
-			line, err := term.ReadPassword(int(os.Stdin.Fd()))
-			return string(line), err
-		},
+		Secret:  readSecret,
 		Paths:   app.DefaultPaths,
 		Serve:   server.Run,
 		Signals: notify,
@@ -63,6 +60,30 @@ func RealSystem(version string) System {
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// readSecret reads a line without showing it. Ctrl-C ends the program, with the terminal as it was: without care it
+// would go on hiding what is typed.
+func readSecret() (string, error) {
+	fd := int(os.Stdin.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", err
+	}
+	signals, stop := notify()
+	defer stop()
+	read := make(chan struct{})
+	defer close(read)
+	go func() {
+		select {
+		case <-read:
+		case <-signals:
+			_ = term.Restore(fd, before) // the process ends either way
+			os.Exit(app.CodeInternal.ExitCode())
+		}
+	}()
+	line, err := term.ReadPassword(fd)
+	return string(line), err
+}
 
 func notify() (<-chan os.Signal, func()) {
 	c := make(chan os.Signal, 2) // the second one must not be lost while the first is handled
