@@ -1,0 +1,4 @@
+package store
+func crashChild() {}
+func fullChild() {}
+func holdChild() {}
