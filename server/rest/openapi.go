@@ -86,7 +86,7 @@ func (a *api) document() handler {
 		if err := c.noBody(); err != nil {
 			return err
 		}
-		return c.write(json.RawMessage(a.doc))
+		return c.write(json.RawMessage(a.doc()))
 	}}
 }
 

@@ -10,6 +10,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -39,7 +40,7 @@ type api struct {
 	mux   *chi.Mux
 	guard guards
 	table []route
-	doc   []byte // the OpenAPI document
+	doc   func() []byte // the OpenAPI document, made when it is first asked for
 
 	keepAlive time.Duration
 	bodyWait  time.Duration
@@ -59,7 +60,7 @@ func newAPI(core Core, token string, log *slog.Logger) *api {
 		keepAlive: KeepAlive, bodyWait: BodyWait, streams: make(chan struct{}, MaxEventStreams),
 	}
 	a.table = a.routes()
-	a.doc = openAPI(a.table, core.Version())
+	a.doc = sync.OnceValue(func() []byte { return openAPI(a.table, core.Version()) })
 	a.mux = a.router()
 	return a
 }

@@ -129,7 +129,7 @@ func TestDocumentHasExactlyTheRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var d openDocument
-	if err := json.Unmarshal(a.doc, &d); err != nil {
+	if err := json.Unmarshal(a.doc(), &d); err != nil {
 		t.Fatal(err)
 	}
 	for path, ops := range d.Paths {

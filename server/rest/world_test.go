@@ -189,7 +189,7 @@ type documented map[string]map[string]map[string]*jsonschema.Resolved
 func readDocument(t *testing.T, a *api) documented {
 	t.Helper()
 	var d openDocument
-	if err := json.Unmarshal(a.doc, &d); err != nil {
+	if err := json.Unmarshal(a.doc(), &d); err != nil {
 		t.Fatal(err)
 	}
 	resolved := map[string]*jsonschema.Resolved{}
