@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -235,6 +236,9 @@ func readAll(r io.Reader, limit int, what string) (string, error) {
 	}
 	if len(data) > limit {
 		return "", &app.Error{Code: app.CodeTooLarge, Message: fmt.Sprintf("%s is longer than %d bytes", what, limit)}
+	}
+	if !utf8.Valid(data) { // JSON would silently replace what is not
+		return "", &app.Error{Code: app.CodeBadRequest, Message: what + " is not UTF-8 text"}
 	}
 	text := strings.TrimSuffix(string(data), "\n")
 	return strings.TrimSuffix(text, "\r"), nil

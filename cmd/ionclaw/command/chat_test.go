@@ -110,6 +110,12 @@ func TestTooLongMessage(t *testing.T) {
 	w.wantRun(2, "", "longer than 10485760 bytes", "chat", "-")
 }
 
+func TestMessageThatIsNoText(t *testing.T) {
+	w := newWorld(t)
+	w.In = strings.NewReader("caf\xe9")
+	w.wantRun(2, "", "the message is not UTF-8 text", "chat", "-")
+}
+
 type letters struct{}
 
 func (letters) Read(p []byte) (int, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -69,8 +70,8 @@ func (c *cli) readKey(name string) (string, error) {
 		return "", &app.Error{Code: app.CodeBadRequest, Message: "the key is empty"}
 	case len(key) > secret.MaxKey:
 		return "", &app.Error{Code: app.CodeTooLarge, Message: fmt.Sprintf("the key is longer than %d bytes", secret.MaxKey)}
-	case strings.ContainsFunc(key, unicode.IsControl):
-		return "", &app.Error{Code: app.CodeBadRequest, Message: "the key has line breaks or other control characters in it", Hint: "give the key alone, in one line"}
+	case strings.ContainsFunc(key, unicode.IsControl) || !utf8.ValidString(key):
+		return "", &app.Error{Code: app.CodeBadRequest, Message: "the key has line breaks, control characters or broken text in it", Hint: "give the key alone, in one line"}
 	}
 	return key, nil
 }

@@ -36,6 +36,7 @@ func TestKeyFromAPipe(t *testing.T) {
 		{"blank", " \n", "", 2, "the key is empty"},
 		{"too long", strings.Repeat("k", secret.MaxKey+1), "", 2, "longer than 2048 bytes"},
 		{"endless", strings.Repeat("k", 10*secret.MaxKey), "", 2, "longer than"},
+		{"no text", "secret-key\xff", "", 2, "the key is not UTF-8 text"},
 		{"two lines", "secret-key\nsecond", "", 2, "line breaks"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -48,10 +48,12 @@ you use them from the terminal.
 
 Exit codes: 0 ok, 1 error, 2 usage or configuration, 3 already running, 4 port in use, 5 no credential,
 6 not running.`,
+		Version:           c.Version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		PersistentPreRunE: func(*cobra.Command, []string) error { c.began = true; return nil },
 	})
+	root.SetVersionTemplate("ionclaw {{.Version}}\n")
 	root.SetIn(c.In)
 	root.SetOut(c.Out)
 	root.SetErr(c.Err)

@@ -57,6 +57,10 @@ func TestEmptyOperand(t *testing.T) {
 	newWorld(t).wantRun(2, "", "NAME is empty", "credential", "delete", "")
 }
 
+func TestVersionFlag(t *testing.T) {
+	newWorld(t).wantRun(0, "ionclaw 1.2.3\n", "", "--version")
+}
+
 func TestHelpIsNoError(t *testing.T) {
 	for _, args := range [][]string{{}, {"--help"}, {"sessions"}, {"credential", "set", "--help"}} {
 		newWorld(t).wantRun(0, "Usage:", "", args...)
