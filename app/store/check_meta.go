@@ -127,10 +127,15 @@ func readHeader(f io.ReaderAt, m meta, id uint64) (page, error) {
 		return page{}, fmt.Errorf("%w: reading page %d: %w", ErrDamaged, id, err)
 	}
 	p := parsePage(b)
+	return p, p.check(m, id)
+}
+
+// check compares what a page says of itself with where it was found.
+func (p page) check(m meta, id uint64) error {
 	if p.id != id || uint64(p.overflow) >= m.pages-id {
-		return page{}, fmt.Errorf("%w: page %d says that it is page %d with %d more", ErrDamaged, id, p.id, p.overflow)
+		return fmt.Errorf("%w: page %d says that it is page %d with %d more", ErrDamaged, id, p.id, p.overflow)
 	}
-	return p, nil
+	return nil
 }
 
 // checkFreelist checks that the list of free pages fits into its pages and names only pages of the file, once each:

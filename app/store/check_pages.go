@@ -11,6 +11,9 @@ const (
 	// MaxCheckedPages bounds the check after an unclean end: 256 MiB of pages of 4 KiB, a fraction of a second. What a
 	// larger database has beyond is checked when it is read.
 	MaxCheckedPages = 65_536
+	// CleanCheckedPages bounds the check after a clean end, when only the disk or another program can have done harm:
+	// 8 MiB, a few milliseconds.
+	CleanCheckedPages = 2_048
 	// maxReadPage bounds how much of one page with its continuation is read; of a larger one, which holds one long
 	// value, the table of contents is enough.
 	maxReadPage = 1 << 20
@@ -47,8 +50,15 @@ type pageWalk struct {
 }
 
 func (w *pageWalk) visit(id uint64) error {
-	p, err := readHeader(w.f, w.m, id)
+	if id < 2 || id >= w.m.pages {
+		return fmt.Errorf("%w: a reference to page %d of %d", ErrDamaged, id, w.m.pages)
+	}
+	b, err := w.read(id, w.m.pageSize)
 	if err != nil {
+		return err
+	}
+	p := parsePage(b)
+	if err := p.check(w.m, id); err != nil {
 		return err
 	}
 	for i := id; i <= id+uint64(p.overflow); i++ {
@@ -58,14 +68,23 @@ func (w *pageWalk) visit(id uint64) error {
 		w.seen[i/64] |= 1 << (i % 64)
 	}
 	size := (int64(p.overflow) + 1) * w.m.pageSize
-	if n := min(size, maxReadPage); int64(cap(w.buf)) < n {
-		w.buf = make([]byte, n)
-	}
-	b := w.buf[:min(size, maxReadPage)]
-	if _, err := w.f.ReadAt(b, int64(id)*w.m.pageSize); err != nil {
-		return fmt.Errorf("%w: reading page %d: %w", ErrDamaged, id, err)
+	if size > w.m.pageSize {
+		if b, err = w.read(id, min(size, max(maxReadPage, w.m.pageSize))); err != nil {
+			return err
+		}
 	}
 	return w.elements(p, b, size)
+}
+
+// read returns the first n bytes of a page, valid until the next call.
+func (w *pageWalk) read(id uint64, n int64) ([]byte, error) {
+	if int64(len(w.buf)) < n {
+		w.buf = make([]byte, n)
+	}
+	if _, err := w.f.ReadAt(w.buf[:n], int64(id)*w.m.pageSize); err != nil {
+		return nil, fmt.Errorf("%w: reading page %d: %w", ErrDamaged, id, err)
+	}
+	return w.buf[:n], nil
 }
 
 // elements checks the contents of a page of size bytes, of which b is the beginning.

@@ -153,12 +153,7 @@ func (s *Store) Messages(key session.Key, q MessageQuery) (msgs []session.Messag
 func readMessages(tx *bolt.Tx, chat, before uint64, limit int) ([]session.Message, error) {
 	var msgs []session.Message
 	cur := tx.Bucket(bucketMessages).Cursor()
-	k, v := cur.Seek(pair(chat, before))
-	if k == nil {
-		k, v = cur.Last()
-	} else {
-		k, v = cur.Prev()
-	}
+	k, v := seekBefore(cur, pair(chat, before))
 	for ; len(msgs) < limit && len(k) == 16 && binary.BigEndian.Uint64(k) == chat; k, v = cur.Prev() {
 		var m session.Message
 		if err := decode("a message", v, &m); err != nil {

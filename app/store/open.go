@@ -135,10 +135,12 @@ func (s *Store) prepare() (err error) {
 	if err != nil {
 		return err
 	}
-	if version > 0 && !clean {
-		if err := checkPages(s.file, MaxCheckedPages); err != nil {
-			return err
-		}
+	limit := CleanCheckedPages
+	if !clean {
+		limit = MaxCheckedPages
+	}
+	if err := checkPages(s.file, limit); err != nil {
+		return err
 	}
 	if s.readOnly {
 		if older {

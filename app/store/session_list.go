@@ -49,7 +49,7 @@ func (s *Store) Sessions(q SessionQuery) (page SessionPage, err error) {
 		page = SessionPage{Sessions: []session.Info{}}
 		var last uint64
 		return walkBack(tx.Bucket(bucketOrder), nil, before, func(n uint64, v []byte) (bool, error) {
-			base, stored, name, err := parseOrder(v)
+			base, opener, name, err := parseOrder(v)
 			if err != nil {
 				return false, err
 			}
@@ -60,7 +60,7 @@ func (s *Store) Sessions(q SessionQuery) (page SessionPage, err error) {
 				page.Next = encodeCursor(last, "sessions", q.Channel, string(query))
 				return false, nil
 			}
-			r, err := readStored(tx, stored)
+			r, err := readStored(tx, storedKey(base, opener))
 			if err != nil {
 				return false, err
 			}
@@ -83,12 +83,7 @@ func channelIs(base []byte, channel string) bool {
 // returns false.
 func walkBack(b *bolt.Bucket, prefix []byte, before uint64, fn func(n uint64, v []byte) (bool, error)) error {
 	cur := b.Cursor()
-	k, v := cur.Seek(append(bytes.Clone(prefix), number8(before)...))
-	if k == nil {
-		k, v = cur.Last()
-	} else {
-		k, v = cur.Prev()
-	}
+	k, v := seekBefore(cur, append(bytes.Clone(prefix), number8(before)...))
 	for ; len(k) == len(prefix)+8 && bytes.HasPrefix(k, prefix); k, v = cur.Prev() {
 		more, err := fn(binary.BigEndian.Uint64(k[len(prefix):]), v)
 		if err != nil || !more {
@@ -96,4 +91,12 @@ func walkBack(b *bolt.Bucket, prefix []byte, before uint64, fn func(n uint64, v 
 		}
 	}
 	return nil
+}
+
+// seekBefore moves to the last key that is smaller than the given one.
+func seekBefore(cur *bolt.Cursor, key []byte) (k, v []byte) {
+	if k, _ := cur.Seek(key); k == nil {
+		return cur.Last()
+	}
+	return cur.Prev()
 }

@@ -29,15 +29,19 @@ func (r *row) orderEntry() []byte {
 	return []byte(r.Key.String() + "\x00" + r.Opener + "\x00" + fold(r.DisplayName))
 }
 
-// parseOrder takes an orderEntry apart: base key, stored key, folded name.
-func parseOrder(v []byte) (base, stored, name []byte, err error) {
+// parseOrder takes an orderEntry apart without copying it.
+func parseOrder(v []byte) (base, opener, name []byte, err error) {
 	base, rest, ok1 := bytes.Cut(v, []byte{0})
 	opener, name, ok2 := bytes.Cut(rest, []byte{0})
 	if !ok1 || !ok2 {
 		return nil, nil, nil, fmt.Errorf("reading the order of chats: %w", ErrDamaged)
 	}
-	stored = append(append(append([]byte("agent:"), opener...), ':'), base...)
-	return base, stored, name, nil
+	return base, opener, name, nil
+}
+
+// storedKey joins the parts of an orderEntry to the key of the row.
+func storedKey(base, opener []byte) []byte {
+	return bytes.Join([][]byte{[]byte("agent"), opener, base}, []byte{':'})
 }
 
 // readRow finds a chat by its base key; nil if there is none.

@@ -105,11 +105,12 @@ func (l *taskLister) visit(n uint64, entry []byte) (bool, error) {
 }
 
 func parseTaskEntry(v []byte) (id, state, agent []byte, err error) {
-	parts := bytes.SplitN(v, []byte{0}, 3)
-	if len(parts) != 3 {
+	id, rest, ok1 := bytes.Cut(v, []byte{0})
+	state, agent, ok2 := bytes.Cut(rest, []byte{0})
+	if !ok1 || !ok2 {
 		return nil, nil, nil, fmt.Errorf("reading the order of tasks: %w", ErrDamaged)
 	}
-	return parts[0], parts[1], parts[2], nil
+	return id, state, agent, nil
 }
 
 // openTasks returns the ids of all tasks that are queued or running, oldest first.

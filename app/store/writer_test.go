@@ -285,7 +285,9 @@ func TestQueuedBytesAreBounded(t *testing.T) {
 		t.Errorf("a write beyond the bytes: got %v, want the end of its context", err)
 	}
 	result := make(chan error, 1)
-	go func() { result <- s.enqueue(context.Background(), 1<<40, func(*change) error { return nil }).Wait(context.Background()) }()
+	go func() {
+		result <- s.enqueue(context.Background(), 1<<40, func(*change) error { return nil }).Wait(context.Background())
+	}()
 	for done := false; !done; {
 		select {
 		case g.leave <- struct{}{}:
@@ -415,4 +417,3 @@ func must2(t *testing.T, err error) {
 		t.Error(err)
 	}
 }
-
