@@ -74,12 +74,13 @@ func (s *Store) enqueue(ctx context.Context, size int, apply func(*change) error
 	case s.ops <- p:
 		return p
 	case <-ctx.Done():
-		s.bytes.Release(p.size)
-		return failed(fmt.Errorf("waiting for room in the database's write queue (%d writes): %w", MaxQueued, context.Cause(ctx)))
 	case <-s.life.Done():
-		s.bytes.Release(p.size)
+	}
+	s.bytes.Release(p.size)
+	if s.life.Err() != nil {
 		return failed(ErrClosed)
 	}
+	return failed(fmt.Errorf("waiting for room in the database's write queue (%d writes): %w", MaxQueued, context.Cause(ctx)))
 }
 
 // reserve waits for room for the bytes of a write.
