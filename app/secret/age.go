@@ -204,7 +204,11 @@ func (a *ageFile) run(ctx context.Context, f func(seen uint64) (string, error)) 
 	if err != nil {
 		return "", err
 	}
-	return a.lane.run(ctx, turn, 0, func() (string, error) { return f(seen) })
+	key, held, err := a.lane.step(ctx, turn, 0, func() (string, error) { return f(seen) })
+	if held {
+		a.lane.leave(turn)
+	}
+	return key, err
 }
 
 func readLimited(path string) ([]byte, error) {

@@ -8,7 +8,7 @@
 // Keyrings may ask a person, may hang and cannot be interrupted. Every call to one therefore runs in a goroutine of
 // its own, one at a time, with a limit; callers wait with their context, and nobody holds a lock meanwhile. On systems
 // with the Secret Service the state of the keyring is asked first over a connection of our own, which cannot prompt,
-// and unlocking happens there as well, because there it can be cancelled.
+// and a locked one is unlocked there: its prompt may outlive the call that wanted it, and its answer serves the next.
 //
 // Every key that passes through a Vault is made known to its Redactor, which takes keys, their usual encodings and
 // their beginnings out of log records and of anything written through it.

@@ -81,7 +81,7 @@ func locked(cause error) *Error {
 }
 
 func promptTimeout(after time.Duration) *Error {
-	return &Error{Kind: ErrTimeout, What: fmt.Sprintf("nobody unlocked the keyring within %v", after), Remedy: "try again and answer its prompt"}
+	return &Error{Kind: ErrTimeout, What: fmt.Sprintf("nobody unlocked the keyring within %v", after), Remedy: "answer its prompt, which is still open, and try again"}
 }
 
 func callTimeout(after time.Duration) *Error {

@@ -98,8 +98,7 @@ type desk struct {
 	err     error
 	locked  bool
 	prompts int
-	shown   chan struct{} // gets one element per prompt, if not nil
-	answer  chan error    // nil unlocks
+	answer  chan error // nil unlocks
 }
 
 func (d *desk) state(ctx context.Context, _ bool) (keyringState, error) {
@@ -110,24 +109,17 @@ func (d *desk) state(ctx context.Context, _ bool) (keyringState, error) {
 
 func (d *desk) has(context.Context, string) (bool, bool, error) { return false, false, nil }
 
-func (d *desk) unlock(ctx context.Context) error {
+func (d *desk) unlock() error {
 	d.mu.Lock()
 	d.prompts++
 	d.mu.Unlock()
-	if d.shown != nil {
-		d.shown <- struct{}{}
+	err := <-d.answer
+	if err == nil {
+		d.mu.Lock()
+		d.locked = false
+		d.mu.Unlock()
 	}
-	select {
-	case err := <-d.answer:
-		if err == nil {
-			d.mu.Lock()
-			d.locked = false
-			d.mu.Unlock()
-		}
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return err
 }
 
 func (d *desk) count() int {

@@ -61,8 +61,9 @@ func systemError(name string, err error) error {
 type prober interface {
 	// state asks for the keyring's state. With start, a service that can be started is started.
 	state(ctx context.Context, start bool) (keyringState, error)
-	// unlock asks a person to unlock the keyring; it takes the prompt back when ctx ends.
-	unlock(ctx context.Context) error
+	// unlock asks a person to unlock the keyring and waits for the answer, however long that takes. There is no way
+	// to take a prompt back: GNOME Keyring 42 crashes when it is asked to, and keeps the prompt of a caller who left.
+	unlock() error
 	// has says whether a name is stored, without reading the key; known is false if only reading can tell.
 	has(ctx context.Context, name string) (found, known bool, err error)
 }
@@ -76,7 +77,7 @@ type keyringState struct {
 type blind struct{}
 
 func (blind) state(context.Context, bool) (keyringState, error)        { return keyringState{}, nil }
-func (blind) unlock(context.Context) error                             { return nil }
+func (blind) unlock() error                                            { return nil }
 func (blind) has(context.Context, string) (found, known bool, _ error) { return false, false, nil }
 
 // keyring guards a Keyring with limits and typed errors. Reads of the same name share one call; all calls together
@@ -164,59 +165,62 @@ func (k *keyring) status(ctx context.Context) SourceStatus {
 }
 
 // do waits for the lane, makes sure that the keyring is there and unlocked, and calls it.
-func (k *keyring) do(ctx context.Context, call func() (string, error)) (string, error) {
+func (k *keyring) do(ctx context.Context, call func() (string, error)) (key string, err error) {
 	seen := k.lane.seen()
 	turn, err := k.lane.enter(ctx, k.callLimit)
 	if err != nil {
 		return "", err
 	}
-	if err := k.open(ctx, seen); err != nil {
-		k.lane.leave(turn)
-		return "", err
+	held, err := k.open(ctx, turn, seen)
+	if err == nil {
+		key, held, err = k.call(ctx, turn, call)
 	}
-	key, err := k.call(ctx, turn, call)
+	if held {
+		k.lane.leave(turn)
+	}
 	return key, k.explain(ctx, err)
 }
 
 // open unlocks the keyring if need be. Whoever was waiting while a person refused takes that answer: one refusal must
-// not be followed by the prompts of everybody else in the queue.
-func (k *keyring) open(ctx context.Context, seen uint64) error {
+// not be followed by the prompts of everybody else in the queue. A prompt that its caller leaves stays open and keeps
+// the lane, so that there is never a second one; its answer serves whoever comes next.
+func (k *keyring) open(ctx context.Context, turn, seen uint64) (held bool, err error) {
 	state, err := k.prober.state(ctx, true)
 	if err != nil || !state.locked {
-		return err
+		return true, err
 	}
 	if err := k.lane.refusedSince(seen); err != nil {
-		return err
+		return true, err
 	}
-	k.waiting(true)
-	defer k.waiting(false)
-	prompt, cancel := context.WithTimeout(ctx, k.promptLimit)
-	defer cancel()
-	err = k.prober.unlock(prompt)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case prompt.Err() != nil:
+	_, held, err = k.lane.step(ctx, turn, k.promptLimit, func() (string, error) {
+		k.waiting(true)
+		defer k.waiting(false)
+		err := k.prober.unlock()
+		if err != nil {
+			k.lane.refuse(err)
+		}
+		return "", err
+	})
+	if !held && ctx.Err() == nil {
 		err = promptTimeout(k.promptLimit)
 	}
-	k.lane.refuse(err)
-	return err
+	return held, err
 }
 
-func (k *keyring) call(ctx context.Context, turn uint64, call func() (string, error)) (string, error) {
+func (k *keyring) call(ctx context.Context, turn uint64, call func() (string, error)) (key string, held bool, err error) {
 	if !k.prompts {
-		return k.lane.run(ctx, turn, k.callLimit, call)
+		return k.lane.step(ctx, turn, k.callLimit, call)
 	}
 	// A silence may be a prompt: say so, and give the person time.
-	var mark waitMark
-	timer := time.AfterFunc(k.callLimit, func() { mark.begin(k.waiting) })
-	defer func() {
-		timer.Stop()
-		mark.end(k.waiting)
-	}()
-	return k.lane.run(ctx, turn, k.promptLimit, call)
+	return k.lane.step(ctx, turn, k.promptLimit, func() (string, error) {
+		var mark waitMark
+		timer := time.AfterFunc(k.callLimit, func() { mark.begin(k.waiting) })
+		defer func() {
+			timer.Stop()
+			mark.end(k.waiting)
+		}()
+		return call()
+	})
 }
 
 // explain gives an error of the library its type. The library has none for the usual cases, so the prober is asked

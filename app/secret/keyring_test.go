@@ -307,42 +307,65 @@ func TestRefusalAnswersTheQueueButNotTheNext(t *testing.T) {
 func TestNobodyAnswersThePrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
+		m.keys["a"] = "key"
 		d := &desk{locked: true, answer: make(chan error)}
-		k := newKeyring(m, d, nil)
-		start := time.Now()
-		_, err := k.get(t.Context(), "a")
-		wantKind(t, err, ErrTimeout)
-		if took := time.Since(start); took != PromptLimit {
-			t.Errorf("got an answer after %v, want %v", took, PromptLimit)
+		var told []bool
+		k := newKeyring(m, d, func(w bool) { told = append(told, w) })
+		for i, limit := range []time.Duration{PromptLimit, CallLimit, CallLimit} {
+			start := time.Now()
+			_, err := k.get(t.Context(), "a")
+			wantKind(t, err, ErrTimeout)
+			if took := time.Since(start); took != limit {
+				t.Errorf("call %d: got an answer after %v, want %v", i, took, limit)
+			}
 		}
-		if calls, _ := m.counts(); calls != 0 {
-			t.Errorf("the locked keyring was called %d times, want never", calls)
+		if calls, _ := m.counts(); calls != 0 || d.count() != 1 {
+			t.Errorf("got %d calls of the locked keyring and %d prompts, want 0 and 1", calls, d.count())
+		}
+		d.answer <- nil // at last
+		synctest.Wait()
+		if key, err := k.get(t.Context(), "a"); key != "key" || err != nil || d.count() != 1 {
+			t.Errorf("got %q, %v after %d prompts, want the key after one", key, err, d.count())
+		}
+		if !slices.Equal(told, []bool{true, false}) {
+			t.Errorf("Waiting was told %v, want true, false", told)
 		}
 	})
 }
 
-func TestLeavingAPromptLetsTheNextOneAsk(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
-		m.keys["b"] = "key"
-		d := &desk{locked: true, answer: make(chan error)}
-		k := newKeyring(m, d, nil)
-		ctx, cancel := context.WithCancel(t.Context())
-		var all sync.WaitGroup
-		all.Go(func() {
-			_, err := k.get(ctx, "a")
-			wantKindAsync(t, err, context.Canceled)
+// The prompt of a caller who has left stays open, and its answer serves the next one.
+func TestLeavingAPrompt(t *testing.T) {
+	for name, answer := range map[string]error{"unlocked": nil, "refused": locked(errors.New("closed"))} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemory()
+				m.keys["b"] = "key"
+				d := &desk{locked: true, answer: make(chan error)}
+				k := newKeyring(m, d, nil)
+				ctx, cancel := context.WithCancel(t.Context())
+				var all sync.WaitGroup
+				all.Go(func() {
+					_, err := k.get(ctx, "a")
+					wantKindAsync(t, err, context.Canceled)
+				})
+				synctest.Wait()
+				cancel()
+				all.Wait()
+				all.Go(func() {
+					_, err := k.get(t.Context(), "b")
+					if answer == nil && err != nil || answer != nil && !errors.Is(err, ErrLocked) {
+						t.Errorf("got %v, want %v", err, answer)
+					}
+				})
+				synctest.Wait()
+				d.answer <- answer
+				all.Wait()
+				if d.count() != 1 {
+					t.Errorf("got %d prompts, want 1", d.count())
+				}
+			})
 		})
-		synctest.Wait()
-		all.Go(func() {
-			_, err := k.get(t.Context(), "b")
-			wantKindAsync(t, err, nil)
-		})
-		synctest.Wait()
-		cancel()
-		d.answer <- nil
-		all.Wait()
-	})
+	}
 }
 
 // A keychain that may prompt by itself: the silence is shown as waiting, and has the longer limit.

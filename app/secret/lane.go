@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// lane lets one call at a time through, each in a goroutine of its own. A caller may leave its call behind; the lane
-// stays taken until the call itself has returned, so at most one goroutine can ever be stranded. No lock is held while
+// lane lets one caller at a time through, whose calls run in goroutines of their own. A caller may leave a call behind;
+// the lane stays taken until the call itself has returned, so at most one goroutine can ever be stranded. No lock is held while
 // a call runs.
 type lane struct {
 	slot chan struct{} // holds one element while taken
@@ -17,7 +17,7 @@ type lane struct {
 	turn     uint64        // of the present holder
 	late     bool          // the present holder has outlived its limit
 	changed  chan struct{} // closed and replaced when late changes
-	refusals uint64        // how often a person has refused or let a prompt pass
+	refusals uint64        // how often a person has refused
 	refusal  error         // the last such error
 }
 
@@ -91,14 +91,11 @@ func (l *lane) leave(turn uint64) {
 	<-l.slot
 }
 
-// run calls f in a goroutine for the holder of turn and leaves the lane when f has returned, even if the caller has
-// gone by then. After limit the lane counts as late (0: never). A panic in f becomes an error.
-func (l *lane) run(ctx context.Context, turn uint64, limit time.Duration, f func() (string, error)) (string, error) {
-	type answer struct {
-		key string
-		err error
-	}
-	answered := make(chan answer, 1)
+// step calls f in a goroutine for the holder of turn and waits until it returns, limit is over (0: none) or ctx ends. If
+// the caller still holds the lane afterwards, held is true. Otherwise f is still running and leaves the lane itself;
+// once limit is over, the lane counts as late. A panic in f becomes an error.
+func (l *lane) step(ctx context.Context, turn uint64, limit time.Duration, f func() (string, error)) (key string, held bool, err error) {
+	s := &step{answered: make(chan struct{})}
 	var expired <-chan time.Time
 	var late *time.Timer
 	if limit > 0 {
@@ -108,25 +105,55 @@ func (l *lane) run(ctx context.Context, turn uint64, limit time.Duration, f func
 		late = time.AfterFunc(limit, func() { l.setLate(turn, true) })
 	}
 	go func() {
-		var a answer
 		defer func() {
 			if p := recover(); p != nil {
-				a = answer{err: fmt.Errorf("the code that keeps credentials panicked: %v", p)}
+				s.err = fmt.Errorf("the code that keeps credentials panicked: %v", p)
 			}
 			stopped(late)
-			l.leave(turn)
-			answered <- a
+			if s.finish() {
+				l.leave(turn)
+			}
 		}()
-		a.key, a.err = f()
+		s.key, s.err = f()
 	}()
 	select {
-	case a := <-answered:
-		return a.key, a.err
+	case <-s.answered:
 	case <-expired:
-		return "", callTimeout(limit)
+		err = callTimeout(limit)
 	case <-ctx.Done():
-		return "", ctx.Err()
+		err = ctx.Err()
 	}
+	if err != nil && s.abandon() {
+		return "", false, err
+	}
+	return s.key, true, s.err
+}
+
+// step is one call and the question who leaves the lane after it: whoever comes last.
+type step struct {
+	answered chan struct{}
+	key      string
+	err      error // both set before answered is closed
+
+	mu         sync.Mutex
+	done, gone bool
+}
+
+// finish is called when the work is done and says whether the caller has gone.
+func (s *step) finish() (gone bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done = true
+	close(s.answered)
+	return s.gone
+}
+
+// abandon is called when the caller wants to go and says whether it may, because there is no answer yet.
+func (s *step) abandon() (gone bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = !s.done
+	return s.gone
 }
 
 // seen is taken before waiting for the lane, refusedSince after: a refusal in between answered this caller too.

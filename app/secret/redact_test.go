@@ -233,8 +233,8 @@ func FuzzRedact(f *testing.F) {
 	f.Add("word", "pass", "word word", uint8(1))
 	f.Add("aaaaaaaaaaaaaaaaaaaaaaaa", "aaa", "aaaaaaaa", uint8(7))
 	f.Fuzz(func(t *testing.T, key, before, after string, size uint8) {
-		if len(key) < wordBelow || len(key) > 200 {
-			t.Skip()
+		if len(key) < wordBelow || len(key) > 200 || len(before)+len(after) > 500 {
+			return
 		}
 		r := NewRedactor()
 		r.Add(key)

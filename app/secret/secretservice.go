@@ -55,70 +55,78 @@ func (s secretService) has(ctx context.Context, name string) (found, known bool,
 }
 
 // unlock shows the keyring's own prompt and waits for the answer.
-func (s secretService) unlock(ctx context.Context) error {
+func (s secretService) unlock() error {
+	background := context.Background()
 	address, ok := busAddress()
 	if !ok {
 		return noBus()
 	}
-	conn, err := dialBus(ctx, address)
+	limited, cancel := context.WithTimeout(background, s.limit)
+	defer cancel()
+	conn, err := dialBus(limited, address)
 	if err != nil {
-		return s.explain(ctx, ctx, address, err)
+		return s.explain(background, limited, address, err)
 	}
 	defer func() { _ = conn.Close() }()
-	state, path, err := collection(ctx, conn, true)
+	state, path, err := collection(limited, conn, true)
 	if err != nil || !state.locked {
-		return s.explain(ctx, ctx, address, err)
+		return s.explain(background, limited, address, err)
 	}
-	var unlocked []dbus.ObjectPath
-	prompt := noPath
-	err = conn.Object(secretsName, secretsPath).CallWithContext(ctx, serviceIface+".Unlock", 0, []dbus.ObjectPath{path}).Store(&unlocked, &prompt)
+	unlocked, prompt := []dbus.ObjectPath(nil), noPath
+	err = conn.Object(secretsName, secretsPath).CallWithContext(limited, serviceIface+".Unlock", 0, []dbus.ObjectPath{path}).Store(&unlocked, &prompt)
+	dismissed := false
 	if err == nil && prompt != noPath {
-		err = answer(ctx, conn, prompt)
+		dismissed, err = answer(conn, prompt)
 	}
-	if err == nil {
-		// A prompt that could not be shown also counts as completed for some services.
-		if state, _, err = collection(ctx, conn, false); err == nil && state.locked {
-			return locked(errors.New("the prompt could not be shown"))
-		}
+	if err != nil {
+		return s.explain(background, limited, address, err)
 	}
-	return s.explain(ctx, ctx, address, err)
+	// What counts is the lock: somebody may have opened it elsewhere while the prompt was there, and services differ in
+	// what they say of a prompt that they could not show.
+	switch state, err := s.state(background, false); {
+	case err != nil:
+		return err
+	case state.locked && dismissed:
+		return locked(errors.New("the prompt was closed without an answer"))
+	case state.locked:
+		return locked(errors.New("the prompt could not be shown"))
+	}
+	return nil
 }
 
-// answer shows a prompt and waits until it is completed or ctx ends; then the prompt is withdrawn.
-func answer(ctx context.Context, conn *dbus.Conn, prompt dbus.ObjectPath) error {
+// answer shows a prompt and waits until it is completed, or the service has gone.
+func answer(conn *dbus.Conn, prompt dbus.ObjectPath) (dismissed bool, err error) {
 	signals := make(chan *dbus.Signal, 8)
 	conn.Signal(signals)
 	for _, match := range [][]dbus.MatchOption{
 		{dbus.WithMatchObjectPath(prompt), dbus.WithMatchInterface(promptIface), dbus.WithMatchMember("Completed")},
 		{dbus.WithMatchInterface(busIface), dbus.WithMatchMember("NameOwnerChanged"), dbus.WithMatchArg(0, secretsName)},
 	} {
-		if err := conn.AddMatchSignalContext(ctx, match...); err != nil {
-			return err
+		if err := conn.AddMatchSignal(match...); err != nil {
+			return false, err
 		}
 	}
-	object := conn.Object(secretsName, prompt)
-	if err := object.CallWithContext(ctx, promptIface+".Prompt", 0, "").Err; err != nil {
-		return err
-	}
+	shown := conn.Object(secretsName, prompt).Go(promptIface+".Prompt", 0, make(chan *dbus.Call, 1), "")
+	replied := shown.Done
 	for {
 		select {
+		case <-replied:
+			if shown.Err != nil {
+				return false, shown.Err
+			}
+			replied = nil
 		case signal, ok := <-signals:
 			switch {
 			case !ok:
-				return errors.New("the session bus closed the connection")
+				return false, errors.New("the session bus closed the connection")
 			case signal.Name == busIface+".NameOwnerChanged":
-				if len(signal.Body) > 0 && signal.Body[0] == secretsName {
-					return errors.New("the keyring service ended while it was waiting for an answer")
+				if name, _ := first[string](signal.Body); name == secretsName {
+					return false, errors.New("the keyring service ended while it was waiting for an answer")
 				}
 			case signal.Name == promptIface+".Completed" && signal.Path == prompt:
-				if dismissed, ok := first[bool](signal.Body); ok && dismissed {
-					return locked(errors.New("the prompt was closed without an answer"))
-				}
-				return nil
+				dismissed, _ = first[bool](signal.Body)
+				return dismissed, nil
 			}
-		case <-ctx.Done():
-			object.Go(promptIface+".Dismiss", dbus.FlagNoReplyExpected, nil)
-			return ctx.Err()
 		}
 	}
 }
@@ -191,7 +199,7 @@ func (s secretService) with(ctx context.Context, ask func(ctx context.Context, c
 	return s.explain(ctx, limited, address, ask(limited, conn))
 }
 
-// explain types an error. caller is the context we were given, limited the one that also has our limit.
+// explain gives an error its type. caller is the context we were given, limited the one that also has our limit.
 func (s secretService) explain(caller, limited context.Context, address string, err error) error {
 	var typed *Error
 	var answered dbus.Error
@@ -200,7 +208,7 @@ func (s secretService) explain(caller, limited context.Context, address string, 
 		return err
 	case caller.Err() != nil:
 		return fmt.Errorf("asking the keyring service: %w", caller.Err())
-	case limited.Err() != nil:
+	case errors.Is(err, context.DeadlineExceeded):
 		return callTimeout(s.limit)
 	case errors.As(err, &answered):
 		if answered.Name == "org.freedesktop.DBus.Error.ServiceUnknown" || answered.Name == "org.freedesktop.DBus.Error.NameHasNoOwner" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 )
 
 // Options configure a Vault. The zero value is a vault over the environment and the system's keyring.
@@ -19,8 +20,8 @@ type Options struct {
 	Redactor *Redactor
 	// Log gets names and sources, never keys. nil: nothing is logged.
 	Log *slog.Logger
-	// Waiting is told when an operation starts and stops waiting for a person to unlock the keyring. It must not
-	// block and not call the vault. nil: nobody is told.
+	// Waiting is told when the keyring begins to ask a person for its password, and when that is over; it may still
+	// ask after the operation has given up. It must not block and not call the vault. nil: nobody is told.
 	Waiting func(waiting bool)
 	// Keyring replaces the keyring of the system, in tests and where a program brings its own. It counts as unlocked.
 	Keyring Keyring
@@ -42,6 +43,11 @@ func New(o Options) *Vault {
 	v := &Vault{redact: o.Redactor, log: o.Log, getenv: os.Getenv, environ: os.Environ}
 	if v.redact == nil {
 		v.redact = NewRedactor()
+	}
+	for _, kv := range os.Environ() { // before anybody can print the environment
+		if name, key, _ := strings.Cut(kv, "="); strings.HasPrefix(name, envPrefix) {
+			v.redact.Add(key)
+		}
 	}
 	if v.log == nil {
 		v.log = slog.New(slog.DiscardHandler)
@@ -100,7 +106,7 @@ func (v *Vault) Set(ctx context.Context, name, key string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	if key != "" {
+	if len(key) <= MaxKey {
 		v.redact.Add(key)
 	}
 	if err := checkKey(name, key); err != nil {

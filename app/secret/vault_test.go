@@ -275,6 +275,17 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+func TestKeysInTheEnvironmentAreKnownFromTheStart(t *testing.T) {
+	t.Setenv("IONCLAW_CREDENTIAL_EARLY", testKey)
+	v := New(Options{Keyring: newMemory()})
+	if got := v.Redactor().Redact("env: " + testKey); got != "env: "+redacted {
+		t.Errorf("got a text of %d bytes, want the key redacted", len(got))
+	}
+	if s, err := v.Get(t.Context(), "early"); s.Key != testKey || err != nil {
+		t.Errorf("got %v, %v, want the key", s, err)
+	}
+}
+
 func TestSecretIsNeverPrinted(t *testing.T) {
 	s := Secret{testKey, SourceKeyring}
 	encoded, err := json.Marshal(s)
