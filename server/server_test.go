@@ -15,9 +15,12 @@ import (
 )
 
 // net/http lingers for half a second on a connection that it refuses, so that
-// the client can read why; that is longer than goleak looks.
+// the client can read why; that is longer than goleak looks. lumberjack never
+// ends the goroutine that removes old logs, one for each log opened.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"),
+		goleak.IgnoreAnyFunction("gopkg.in/natefinch/lumberjack%2ev2.(*Logger).millRun"))
 }
 
 // start serves h on a free port and returns what Serve will return.
