@@ -109,6 +109,9 @@ func AsError(err error) *Error {
 	}{
 		{session.ErrBadKey, CodeBadRequest, ""},
 		{store.ErrBadCursor, CodeBadRequest, "list from the beginning, without a cursor"},
+		{store.ErrInvalid, CodeBadRequest, ""},
+		{store.ErrClosed, CodeUnavailable, "the program is stopping; try again when it has started"},
+		{store.ErrDamaged, CodeStorage, "start the program again; it sets a damaged database aside"},
 		{store.ErrNotFound, CodeNotFound, ""},
 		{store.ErrInUse, CodeAlreadyRunning, "use the running one, or stop it first"},
 		{store.ErrNewer, CodeConflict, ""},
@@ -127,6 +130,8 @@ func AsError(err error) *Error {
 		{secret.ErrTimeout, CodeNoCredential, ""},
 		{secret.ErrTooBig, CodeTooLarge, ""},
 		{secret.ErrReadOnly, CodeConflict, ""},
+		{secret.ErrInvalid, CodeBadRequest, ""},
+		{secret.ErrMismatch, CodeNoCredential, ""},
 	} {
 		if errors.Is(err, k.is) {
 			return &Error{Code: k.code, Message: err.Error(), Hint: k.hint, Err: err}

@@ -28,6 +28,8 @@ type Options struct {
 	OnReady func(Ready) // called once the endpoint answers
 	LogTo   io.Writer   // further place for the log; nil: the file only
 	Tools   []tool.Tool // further tools for agents
+	// Passphrase asks for the passphrase of the encrypted credentials file; nil: nobody can be asked.
+	Passphrase func(context.Context) (string, error)
 	// OnApp gets the core before the server serves. A desktop hangs its windows on it.
 	OnApp func(*app.App)
 }
@@ -64,7 +66,8 @@ func Run(ctx context.Context, o Options) error {
 	if o.LogTo != nil {
 		log = slog.New(slog.NewMultiHandler(log.Handler(), redact.Handler(slog.NewTextHandler(o.LogTo, nil))))
 	}
-	a, err := app.Open(ctx, app.Options{Paths: o.Paths, Config: file, Version: o.Version, Log: log, Redact: redact, Tools: o.Tools})
+	vault := secret.New(secret.Options{AgePath: o.Paths.AgeFile(), Passphrase: o.Passphrase, Redactor: redact, Log: log})
+	a, err := app.Open(ctx, app.Options{Paths: o.Paths, Config: file, Version: o.Version, Log: log, Redact: redact, Vault: vault, Tools: o.Tools})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

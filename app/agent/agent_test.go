@@ -465,6 +465,24 @@ func TestToolFailuresReachTheModel(t *testing.T) {
 	}
 }
 
+func TestBrokenArgumentsReachTheModelNotTheTool(t *testing.T) {
+	var told model.Message
+	f := newRuntime(t, oneAgent, scripted(func(_ context.Context, req model.Request, emit func(model.Chunk)) (model.Response, error) {
+		if len(req.Messages) == 1 {
+			return call("a", `{"_raw_arguments":"{x:"}`)
+		}
+		told = req.Messages[2]
+		return says("ok", emit)
+	}), testTool{"a", func(context.Context, tool.Call) (tool.Result, error) {
+		t.Error("the tool ran with broken arguments")
+		return tool.Result{}, nil
+	}})
+	result(t, f.start(t, session.NewKey(session.ChannelMCP), "go"))
+	if !told.ToolError || !strings.Contains(told.Text, "{x:") {
+		t.Errorf("what the model was told: got %+v", told)
+	}
+}
+
 func TestToolThatIgnoresTheEndDoesNotHoldUpTheChat(t *testing.T) {
 	inside, release := make(chan struct{}), make(chan struct{})
 	defer close(release)

@@ -113,6 +113,6 @@ func routeMessages(history []session.Message, message string) []model.Message {
 			b.WriteString(string(m.Role) + ": " + clip(m.Content, classifyClip) + "\n\n")
 		}
 	}
-	b.WriteString("New message: " + clip(message, 4*classifyClip))
+	b.WriteString(model.RouteNewMessage + clip(message, 4*classifyClip))
 	return []model.Message{{Role: session.RoleUser, Text: b.String()}}
 }

@@ -18,6 +18,8 @@ const (
 	maxParallelTools = 8
 	// maxSameCalls ends a turn that repeats one step of identical calls with identical results that often.
 	maxSameCalls = 4
+	// maxShownArguments bounds how much of broken arguments the model is shown again, in bytes.
+	maxShownArguments = 500
 )
 
 // agentTools returns the tools that the agent may use, and how they are described to the model.
@@ -73,6 +75,9 @@ func (w *work) touch() { w.idle.Reset(w.Idle) }
 func (w *work) runTool(t tool.Tool, call session.ToolCall) tool.Result {
 	if t == nil {
 		return tool.Result{Text: fmt.Sprintf("There is no tool %q. Use only the tools that are offered.", call.Name), IsError: true}
+	}
+	if raw, bad := model.BadArguments(call); bad {
+		return tool.Result{Text: fmt.Sprintf("The arguments of %s are not a JSON object: %s. Call it again with valid arguments.", call.Name, clip(raw, maxShownArguments)), IsError: true}
 	}
 	ctx := w.turn.ctx
 	done := make(chan tool.Result, 1)

@@ -116,11 +116,3 @@ func MCP(policy func() *Policy) func(http.Handler) http.Handler {
 		Methods(http.MethodGet, http.MethodPost, http.MethodDelete),
 		Bearer(), JSONOnly(), MaxBody())
 }
-
-// API is the guard of the local API. Methods are left to its router, and a
-// POST without a body needs no Content-Type.
-func API(policy func() *Policy) func(http.Handler) http.Handler {
-	return New(policy, DenyAPI,
-		Host(), Origin(), CORS("GET, POST, PUT, DELETE, OPTIONS"),
-		Bearer(), JSONBody(), MaxBody())
-}

@@ -108,7 +108,7 @@ func TestPolicyIsOneSnapshotPerRequest(t *testing.T) {
 	}
 }
 
-func TestAPIGuard(t *testing.T) {
+func TestChecksInTheFormatOfTheAPI(t *testing.T) {
 	p := &Policy{Accept: []Digest{DigestOf("run")}, LocalOnly: true, MaxBody: 4}
 	for _, tc := range []struct {
 		name, method, body, contentType, token string
@@ -130,7 +130,7 @@ func TestAPIGuard(t *testing.T) {
 			r.Header.Set("Authorization", "Bearer "+tc.token)
 		}
 		rec := httptest.NewRecorder()
-		API(func() *Policy { return p })(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(rec, r)
+		New(func() *Policy { return p }, DenyAPI, Host(), Origin(), Bearer(), JSONBody(), MaxBody())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(rec, r)
 		if rec.Code != tc.want {
 			t.Errorf("%s: got %d %s, want %d", tc.name, rec.Code, rec.Body, tc.want)
 		}

@@ -42,6 +42,9 @@ process at once.`,
 		if o.log {
 			opt.LogTo = c.Err
 		}
+		if c.InTerm {
+			opt.Passphrase = c.passphrase
+		}
 		return o.run(cmd.Context(), opt)
 	}
 	return cmd
@@ -62,7 +65,7 @@ func (o *serveOptions) run(ctx context.Context, opt server.Options) error {
 	if errors.Is(context.Cause(ctx), errSignal) && (errors.Is(err, context.Canceled) || errors.Is(err, errSignal)) {
 		return nil // ended as it was told
 	}
-	return configError(err)
+	return err
 }
 
 // watch ends the server at the first signal and the process at the second.

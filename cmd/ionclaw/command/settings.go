@@ -62,7 +62,7 @@ type fileSettings struct{ *cli }
 func (s *fileSettings) core() (*app.App, error) {
 	file, err := config.Open(s.paths().Config)
 	if err != nil {
-		return nil, configError(err)
+		return nil, err
 	}
 	redact := secret.NewRedactor()
 	o := secret.Options{AgePath: s.paths().AgeFile(), Redactor: redact, Waiting: func(waiting bool) {
@@ -185,14 +185,6 @@ func (s *fileSettings) DeleteAgent(_ context.Context, name string) error {
 		return err
 	}
 	return a.DeleteAgent(name)
-}
-
-// configError gives a file that cannot be used its exit code.
-func configError(err error) error {
-	if errors.Is(err, config.ErrUnreadable) || errors.Is(err, config.ErrUnwritable) {
-		return &app.Error{Code: app.CodeInvalidConfig, Message: err.Error(), Err: err}
-	}
-	return err
 }
 
 func noCredential(name string) error {
