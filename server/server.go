@@ -24,6 +24,11 @@ const (
 	// idleTimeout is how long a connection without a request stays open. IDEs
 	// pause for minutes between calls and gain from a warm connection.
 	idleTimeout = 5 * time.Minute
+	// endGrace is how long requests that are running at a shutdown have to end
+	// by themselves. Whoever ends them first (the MCP channel fails its calls)
+	// wants its last words to arrive, and a cancelled context reads like a
+	// client that has left.
+	endGrace = 500 * time.Millisecond
 	// MaxHeader bounds the headers of a request, in bytes.
 	MaxHeader = 64 << 10
 )
@@ -38,6 +43,9 @@ var ErrShutdown = errors.New("the server is shutting down")
 type Server struct {
 	http   http.Server
 	cancel context.CancelCauseFunc
+	// ended is over when Shutdown has nothing left to wait for.
+	ended    context.Context
+	setEnded context.CancelFunc
 
 	mu        sync.Mutex
 	listeners *Listeners
@@ -53,6 +61,7 @@ func New(handler http.Handler, log *slog.Logger) *Server {
 	}
 	base, cancel := context.WithCancelCause(context.Background())
 	s := &Server{cancel: cancel, fresh: map[net.Conn]struct{}{}}
+	s.ended, s.setEnded = context.WithCancel(context.Background())
 	s.http = http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: headerTimeout,
@@ -63,7 +72,14 @@ func New(handler http.Handler, log *slog.Logger) *Server {
 		ConnState:         s.connState,
 	}
 	// Runs once the listeners are closed: nothing new can arrive after it.
-	s.http.RegisterOnShutdown(s.endStreams)
+	s.http.RegisterOnShutdown(func() {
+		s.closeFresh()
+		select {
+		case <-time.After(endGrace):
+			s.cancel(ErrShutdown)
+		case <-s.ended.Done():
+		}
+	})
 	return s
 }
 
@@ -87,7 +103,7 @@ func (s *Server) Serve(l *Listeners) error {
 		}
 		if first == nil {
 			first = fmt.Errorf("accepting connections: %w", err)
-			s.endStreams()
+			s.cancel(ErrShutdown)
 			_ = s.http.Close()
 		}
 	}
@@ -104,13 +120,16 @@ func (s *Server) URL() string {
 	return s.listeners.URL()
 }
 
-// Shutdown stops accepting, cancels the context of every running request with
-// the cause [ErrShutdown] and waits until they have been answered. When ctx
-// ends first, what is left is cut off and an error says so; Shutdown is always
-// back within the deadline of ctx.
+// Shutdown stops accepting, gives running requests half a second to end by
+// themselves, then cancels the context of those that are left with the cause
+// [ErrShutdown], and waits until all have been answered. When ctx ends first,
+// what is left is cut off and an error says so; Shutdown is always back within
+// the deadline of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
-	s.endStreams() // also when ctx was over before net/http ran its hooks
+	s.setEnded()
+	s.cancel(ErrShutdown)
+	s.closeFresh() // ctx may have been over before net/http ran its hooks
 	if err != nil {
 		_ = s.http.Close()
 		return fmt.Errorf("waiting for running requests to end: %w", err)
@@ -118,10 +137,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// endStreams cancels running requests and closes connections that have not
-// sent one: net/http would wait seconds for each of those. May be repeated.
-func (s *Server) endStreams() {
-	s.cancel(ErrShutdown)
+// closeFresh closes connections that have not sent a request: net/http would
+// wait seconds for each of those. May be repeated.
+func (s *Server) closeFresh() {
 	s.mu.Lock()
 	s.closing = true
 	fresh := s.fresh

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -118,6 +119,39 @@ func TestShutdownEndsStreams(t *testing.T) {
 		if got := <-causes; !errors.Is(got, ErrShutdown) {
 			t.Errorf("cause: got %v, want ErrShutdown", got)
 		}
+	}
+	if err := <-served; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+}
+
+// Who ends a request at a shutdown has the last word, not the context.
+func TestShutdownLetsRequestsEndThemselves(t *testing.T) {
+	told := make(chan struct{})
+	s, l, served := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).Flush()
+		<-told
+		// Whatever comes between being told and answering must not be cut off.
+		for range 100 {
+			runtime.Gosched()
+		}
+		if r.Context().Err() != nil {
+			_, _ = io.WriteString(w, "cut off")
+			return
+		}
+		_, _ = io.WriteString(w, "stopped")
+	}))
+	s.http.RegisterOnShutdown(sync.OnceFunc(func() { close(told) }))
+	resp, err := http.Get(l.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+	if b, err := io.ReadAll(resp.Body); err != nil || string(b) != "stopped" {
+		t.Errorf("got %q, %v; want the handler's own end", b, err)
 	}
 	if err := <-served; err != nil {
 		t.Errorf("Serve: %v", err)
