@@ -130,6 +130,7 @@ func (c *Channel) Start(ctx context.Context) error {
 		s.KeepCredentials(keep...)
 	}
 	c.server.Store(s)
+	c.Apply() // the configuration may have changed since it was read above
 	c.app.Log().Info("MCP channel started", "url", c.URL(), "require_auth", cfg.RequireAuth)
 	return nil
 }
@@ -142,8 +143,8 @@ func (c *Channel) Stop(context.Context) error {
 	if s == nil {
 		return nil
 	}
-	s.EndAll(mcp.ErrStopped)
-	s.Close(mcp.ErrStopped)
+	s.Close(mcp.ErrStopped)  // first, so that a request which is under way begins no session
+	s.EndAll(mcp.ErrStopped) // and takes the stored ones back
 	c.app.Log().Info("MCP channel stopped")
 	return nil
 }
@@ -191,8 +192,14 @@ func (c *Channel) Clients() []app.Client {
 	return list
 }
 
-// Apply implements app.Channel. Everything that may change is read when it is needed.
-func (c *Channel) Apply() {}
+// Apply implements app.Channel. The limits of sessions are put in force; everything else that may change is read when
+// it is needed.
+func (c *Channel) Apply() {
+	if s := c.server.Load(); s != nil {
+		mcp := c.app.Config().Channels.MCP
+		s.SetLimits(mcp.SessionTTL, mcp.MaxSessions)
+	}
+}
 
 // announce turns changes of the core into changes of resources until the subscription ends.
 func (c *Channel) announce(sub *event.Subscription) {
@@ -210,15 +217,15 @@ func (c *Channel) announce(sub *event.Subscription) {
 	}
 }
 
-// changed lists the resources that an event changes.
+// changed lists the resources that an event changes, by their canonical names.
 func changed(e event.Event) []string {
 	switch e := e.(type) {
 	case event.MessageAdded:
-		return []string{uriSessions + "/" + e.Session.String(), uriSessions + "/" + e.Session.ID}
+		return []string{uriSession(e.Session)}
 	case event.SessionChanged:
-		return []string{uriSessions, uriSessions + "/" + e.Session.Key.String(), uriSessions + "/" + e.Session.Key.ID}
+		return []string{uriSessions, uriSession(e.Session.Key)}
 	case event.SessionDeleted:
-		return []string{uriSessions, uriSessions + "/" + e.Session.String(), uriSessions + "/" + e.Session.ID}
+		return []string{uriSessions, uriSession(e.Session)}
 	case event.TaskChanged:
 		return []string{uriTasks, uriTasks + "/" + e.Task.ID}
 	case event.ConfigChanged:

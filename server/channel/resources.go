@@ -86,16 +86,19 @@ func unescape(id string) string {
 	return strings.NewReplacer("%3A", ":", "%3a", ":").Replace(id)
 }
 
-// Subscribable implements mcp.Resources. What does not exist yet may come: a chat is begun by its first message.
-func (r Resources) Subscribable(uri string) bool {
+// Canonical implements mcp.Resources: a chat has one name here, in whatever form its key was written. What does not
+// exist yet may come: a chat is begun by its first message.
+func (r Resources) Canonical(uri string) (string, bool) {
 	switch uri {
 	case uriSessions, uriAgents, uriTasks:
-		return true
+		return uri, true
 	}
 	if id, ok := strings.CutPrefix(uri, uriSessions+"/"); ok {
-		_, err := session.Parse(unescape(id))
-		return err == nil
+		key, err := session.Parse(unescape(id))
+		return uriSession(key), err == nil
 	}
 	id, ok := strings.CutPrefix(uri, uriTasks+"/")
-	return ok && id != ""
+	return uri, ok && id != ""
 }
+
+func uriSession(key session.Key) string { return uriSessions + "/" + key.String() }

@@ -349,3 +349,72 @@ func TestConnectionAfterStream(t *testing.T) {
 		}
 	})
 }
+
+// Limits that become smaller hold for the sessions that exist, the one idle for longest going first.
+func TestLimitsChangeWhileServing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newPipeFixture(t, nil)
+		calling := f.session(Revision2025_11_25)
+		answered := make(chan struct{})
+		go func() {
+			f.send("POST", call("1", "wait", "{}", ""), header{"Mcp-Session-Id": calling})
+			close(answered)
+		}()
+		(<-f.started).Supervised()
+		ids := []string{calling}
+		for range 3 {
+			time.Sleep(time.Minute)
+			ids = append(ids, f.session(Revision2025_11_25))
+		}
+		alive := func() (got [4]bool) { // asking over HTTP would be a use
+			for i, id := range ids {
+				got[i] = f.mcp.table.get(id) != nil
+			}
+			return got
+		}
+		f.mcp.SetLimits(0, 3)
+		if got := alive(); got != [4]bool{true, false, true, true} {
+			t.Errorf("at most three: got %v, want the oldest idle one gone", got)
+		}
+		f.mcp.SetLimits(90*time.Second, 3)
+		time.Sleep(31 * time.Second)
+		if got := alive(); got != [4]bool{true, false, false, true} {
+			t.Errorf("90 s: got %v, want the one idle for longer gone", got)
+		}
+		if _, got, _ := f.send("POST", `{"jsonrpc":"2.0","id":0,"method":"initialize"}`, nil); !strings.Contains(got, `session_ttl_seconds":90}`) {
+			t.Errorf("initialize: got %s, want the new lifetime", got)
+		}
+		if n := len(f.store.ids()); n != 3 {
+			t.Errorf("stored: got %d, want 3", n)
+		}
+		close(f.release)
+		<-answered
+	})
+}
+
+// An open GET stream is a use: a client that only listens is there again after a crash, and after an exit.
+func TestListeningSurvivesARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newPipeFixture(t, nil)
+		id := f.session(Revision2025_11_25)
+		get := openEvents(t, f.do("GET", "", header{"Mcp-Session-Id": id}))
+		go func() {
+			for {
+				if _, err := get.next(); err != nil {
+					return
+				}
+			}
+		}()
+		time.Sleep(100 * time.Hour)
+		if age := time.Since(f.store.records[id].LastUsed); age > 3*time.Hour {
+			t.Errorf("stored last use: got %s ago, want at most a tenth of a day", age)
+		}
+		if f.store.puts > 50 {
+			t.Errorf("got %d writes in a hundred hours, want about one each 2.4 hours", f.store.puts)
+		}
+		f.mcp.Close(nil)
+		if age := time.Since(f.store.records[id].LastUsed); age > time.Minute {
+			t.Errorf("after the exit: got %s ago, want now", age)
+		}
+	})
+}

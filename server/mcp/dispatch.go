@@ -38,7 +38,7 @@ func (s *Server) initialize(w http.ResponseWriter, r *http.Request, m *message) 
 	w.Header()[headerSession] = []string{sess.id}
 	buf := appendResponseHead(takeBuffer(), m.id)
 	buf = appendString(append(buf, `{"protocolVersion":`...), version)
-	buf = append(append(buf, s.greeting...), '}')
+	buf = append(append(buf, s.limits.Load().greeting...), '}')
 	reply(w, http.StatusOK, buf)
 	giveBuffer(buf)
 }
@@ -183,9 +183,12 @@ func (s *Server) subscribe(sess *session, m *message, buf []byte) ([]byte, *rpcE
 		return buf, fault
 	case len(uri) > maxURI:
 		return buf, invalidParam("uri", fmt.Sprintf("is longer than %d bytes", maxURI))
-	case !s.opt.Resources.Subscribable(uri):
+	}
+	name, ok := s.canonical(uri)
+	switch {
+	case !ok:
 		return buf, unknownResource(uri)
-	case !sess.subscribe(uri):
+	case !sess.subscribe(uri, name):
 		return buf, invalidParam("uri", fmt.Sprintf("is one too many; a session has at most %d subscriptions", maxSubscriptions))
 	}
 	s.put(sess)
@@ -197,8 +200,10 @@ func (s *Server) unsubscribe(sess *session, m *message, buf []byte) ([]byte, *rp
 	if fault != nil {
 		return buf, fault
 	}
-	sess.unsubscribe(uri)
-	s.put(sess)
+	if name, ok := s.canonical(uri); ok {
+		sess.unsubscribe(uri, name)
+		s.put(sess)
+	}
 	return append(buf, "{}"...), nil
 }
 

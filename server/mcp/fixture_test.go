@@ -103,7 +103,13 @@ func (testResources) Read(_ context.Context, uri string) ([]ResourceContents, er
 	return nil, fmt.Errorf("reading %s: %w", uri, ErrNotFound)
 }
 
-func (testResources) Subscribable(uri string) bool { return strings.HasPrefix(uri, "test://") }
+// Canonical knows test://1 as another way to write test://one.
+func (testResources) Canonical(uri string) (string, bool) {
+	if uri == "test://1" {
+		uri = "test://one"
+	}
+	return uri, strings.HasPrefix(uri, "test://")
+}
 
 type testCompleter struct{}
 

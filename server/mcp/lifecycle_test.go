@@ -296,3 +296,36 @@ func TestMaxSessions(t *testing.T) {
 	}
 	close(f.release)
 }
+
+// Two ways to write one resource are two subscriptions to it, and each is answered in its own words.
+func TestSubscriptionsInOtherWords(t *testing.T) {
+	f := newFixture(t, nil)
+	id := f.session(Revision2025_11_25)
+	send := func(method, uri string) {
+		t.Helper()
+		if _, got, _ := f.send("POST", `{"jsonrpc":"2.0","id":1,"method":"resources/`+method+`","params":{"uri":"`+uri+`"}}`, header{"Mcp-Session-Id": id}); !strings.Contains(got, `"result":{}`) {
+			t.Errorf("%s %s: got %s, want success", method, uri, got)
+		}
+	}
+	send("subscribe", "test://1")
+	send("subscribe", "test://1") // again: still one
+	send("subscribe", "test://one")
+	get := openEvents(t, f.do("GET", "", header{"Mcp-Session-Id": id}))
+	f.mcp.ResourceChanged("test://one")
+	for _, uri := range []string{"test://1", "test://one"} {
+		if ev := get.want(t); !strings.Contains(ev.data, `"uri":"`+uri+`"`) {
+			t.Errorf("got %+v, want the update of %s", ev, uri)
+		}
+	}
+	send("unsubscribe", "test://one")
+	send("unsubscribe", "test://never")
+	if got := f.store.records[id].Subscriptions; len(got) != 1 || got[0] != "test://1" {
+		t.Errorf("stored subscriptions: got %q, want test://1 alone", got)
+	}
+	f.mcp.ResourceChanged("test://one")
+	f.mcp.ToolsChanged()
+	seen := get.want(t).data + get.want(t).data
+	if strings.Contains(seen, "test://one") || !strings.Contains(seen, "test://1") {
+		t.Errorf("after unsubscribe: got %s, want the update of test://1 alone", seen)
+	}
+}

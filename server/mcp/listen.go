@@ -56,6 +56,7 @@ func (s *Server) serveListener(w http.ResponseWriter, r *http.Request, sess *ses
 		if !now.Before(comment) {
 			buf = append(buf, keepalive...)
 			comment = now.Add(s.opt.Heartbeat)
+			s.linger(sess, now)
 		}
 		if len(buf) > 0 && (out.write(buf) != nil || out.flush() != nil) {
 			return
@@ -99,10 +100,10 @@ func (s *session) unlisten(l *listener) {
 	}
 }
 
-func (s *session) markChanged(uri string) {
+func (s *session) markChanged(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if u := s.updates[uri]; u != nil {
+	if u := s.updates[name]; u != nil {
 		u.dirty = true
 		if s.listener != nil {
 			s.listener.signal()
@@ -132,7 +133,7 @@ func (s *session) notifications(l *listener, now time.Time, buf []byte) ([]byte,
 		s.listChanged = false
 		buf = append(buf, toolsChanged...)
 	}
-	for uri, u := range s.updates {
+	for _, u := range s.updates {
 		if !u.dirty {
 			continue
 		}
@@ -143,8 +144,10 @@ func (s *session) notifications(l *listener, now time.Time, buf []byte) ([]byte,
 			continue
 		}
 		u.dirty, u.sent = false, now
-		buf = append(buf, `event: message`+"\n"+`data: {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":`...)
-		buf = append(appendString(buf, uri), "}}\n\n"...)
+		for _, uri := range u.uris {
+			buf = append(buf, `event: message`+"\n"+`data: {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":`...)
+			buf = append(appendString(buf, uri), "}}\n\n"...)
+		}
 	}
 	return buf, next
 }

@@ -25,8 +25,9 @@ type Resources interface {
 	Templates() []ResourceTemplate
 	// Read returns the contents, ErrNotFound, or an error that the caller sees only as "internal error".
 	Read(ctx context.Context, uri string) ([]ResourceContents, error)
-	// Subscribable reports whether changes of uri are announced with [Server.ResourceChanged].
-	Subscribable(uri string) bool
+	// Canonical returns the one name, of all the ways to write uri, with which [Server.ResourceChanged] announces its
+	// changes; false when there is nothing to subscribe to.
+	Canonical(uri string) (name string, ok bool)
 }
 
 // CompleteRequest asks for values of one argument (MCP completion/complete).

@@ -78,16 +78,15 @@ func (o *Options) fill() {
 
 // Server is the handler of one MCP endpoint. All methods are safe for concurrent use.
 type Server struct {
-	opt      Options
-	log      *slog.Logger
-	nonce    string // tells stream ids of this process from those of an earlier one
-	epoch    time.Time
-	throttle time.Duration // between writes of a session's last use to the store
+	opt   Options // SessionTTL and MaxSessions are in limits
+	log   *slog.Logger
+	nonce string // tells stream ids of this process from those of an earlier one
+	epoch time.Time
 
 	catalog   atomic.Pointer[catalog]
+	limits    atomic.Pointer[limits]
 	resources pages
 	templates pages
-	greeting  []byte // the part of the initialize result that is the same for everyone
 
 	table   table
 	replays replays
@@ -98,8 +97,7 @@ type Server struct {
 // panics. Close must be called at the end.
 func New(opt Options) *Server {
 	opt.fill()
-	s := &Server{opt: opt, log: opt.Log, nonce: newNonce(), epoch: time.Now(),
-		throttle: min(time.Minute, opt.SessionTTL/10)}
+	s := &Server{opt: opt, log: opt.Log, nonce: newNonce(), epoch: time.Now()}
 	c, err := newCatalog(opt.Tools.List())
 	if err != nil {
 		panic("mcp: " + err.Error())
@@ -108,7 +106,7 @@ func New(opt Options) *Server {
 	if opt.Resources != nil {
 		s.resources, s.templates = resourcePages(opt.Resources)
 	}
-	s.greeting = s.encodeGreeting()
+	s.limits.Store(s.newLimits(opt.SessionTTL, opt.MaxSessions))
 	s.loadSessions()
 	return s
 }
@@ -163,7 +161,7 @@ func resourcePages(r Resources) (resources, templates pages) {
 
 // encodeGreeting marshals what follows protocolVersion in the initialize result. Capabilities name only what works:
 // logging/setLevel is accepted, but no log message is ever sent, so logging is not among them.
-func (s *Server) encodeGreeting() []byte {
+func (s *Server) encodeGreeting(ttl time.Duration) []byte {
 	info, err := json.Marshal(s.opt.Info)
 	if err != nil {
 		panic("mcp: " + err.Error()) // three strings always marshal
@@ -180,7 +178,7 @@ func (s *Server) encodeGreeting() []byte {
 		buf = appendString(append(buf, `,"instructions":`...), s.opt.Instructions)
 	}
 	// A client cannot know otherwise for how long it may stay silent.
-	return fmt.Appendf(buf, `,"_meta":{"%s/session_ttl_seconds":%d}}`, s.opt.Info.Name, int64(s.opt.SessionTTL.Seconds()))
+	return fmt.Appendf(buf, `,"_meta":{"%s/session_ttl_seconds":%d}}`, s.opt.Info.Name, int64(ttl.Seconds()))
 }
 
 // ToolsChanged reads the tool list again and tells the clients.
@@ -196,11 +194,19 @@ func (s *Server) ToolsChanged() {
 	}
 }
 
-// ResourceChanged announces a change of uri to the sessions that subscribed to it, at most once a second each.
-func (s *Server) ResourceChanged(uri string) {
+// ResourceChanged announces a change to the sessions that subscribed to the resource of this canonical name, at most
+// once a second each.
+func (s *Server) ResourceChanged(name string) {
 	for _, sess := range s.table.all() {
-		sess.markChanged(uri)
+		sess.markChanged(name)
 	}
+}
+
+func (s *Server) canonical(uri string) (string, bool) {
+	if s.opt.Resources == nil {
+		return "", false
+	}
+	return s.opt.Resources.Canonical(uri)
 }
 
 // ClientInfo describes a session to people.
@@ -271,7 +277,7 @@ func (s *Server) Close(cause error) {
 	}
 	ended := s.table.removeAll()
 	for _, sess := range ended {
-		if sess.stored.Load() != sess.lastUsed.Load() {
+		if sess.stored.Load() != sess.lastUsed.Load() || sess.inUse.Load() > 0 {
 			s.opt.Sessions.Put(sess.record())
 		}
 		sess.end(cmp.Or(cause, ErrStopped))

@@ -57,23 +57,28 @@ type session struct {
 	streams       map[string]*stream
 	streamCount   uint64
 	listener      *listener
-	updates       map[string]*update // by subscribed URI
+	updates       map[string]*update // by the canonical form of the subscribed URI
+	subscriptions int                // URIs in updates
 	listChanged   bool               // a tools/list_changed that no GET stream has carried yet
 }
 
-// update is a subscription and the state of its notifications.
+// update is the subscription to one resource and the state of its notifications.
 type update struct {
+	uris  []string // as the client wrote them, which is how it is told
 	dirty bool
 	sent  time.Time
 }
 
-func newSession(r SessionRecord) *session {
+// newSession makes a session of a record; canonical reads its subscriptions.
+func newSession(r SessionRecord, canonical func(uri string) (string, bool)) *session {
 	s := &session{id: r.ID, created: r.Created, credential: r.Credential, version: r.Version,
 		clientName: r.ClientName, clientVersion: r.ClientVersion}
 	s.lastUsed.Store(r.LastUsed.UnixNano())
 	s.stored.Store(r.LastUsed.UnixNano())
 	for _, uri := range r.Subscriptions {
-		s.subscribe(uri)
+		if name, ok := canonical(uri); ok {
+			s.subscribe(uri, name)
+		}
 	}
 	return s
 }
@@ -83,8 +88,11 @@ func (s *session) record() SessionRecord {
 	defer s.mu.Unlock()
 	r := SessionRecord{ID: s.id, Version: s.version, ClientName: s.clientName, ClientVersion: s.clientVersion,
 		Created: s.created, LastUsed: time.Unix(0, s.lastUsed.Load()), Credential: s.credential}
-	for uri := range s.updates {
-		r.Subscriptions = append(r.Subscriptions, uri)
+	if s.inUse.Load() > 0 {
+		r.LastUsed = time.Now()
+	}
+	for _, u := range s.updates {
+		r.Subscriptions = append(r.Subscriptions, u.uris...)
 	}
 	slices.Sort(r.Subscriptions)
 	return r
@@ -208,26 +216,45 @@ func (s *session) end(cause error) {
 	}
 }
 
-func (s *session) subscribe(uri string) bool {
+// subscribe adds a URI whose canonical form is name. It reports false when there are too many.
+func (s *session) subscribe(uri, name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.updates[uri] != nil {
+	u := s.updates[name]
+	if u != nil && slices.Contains(u.uris, uri) {
 		return true
 	}
-	if len(s.updates) >= maxSubscriptions {
+	if s.subscriptions >= maxSubscriptions {
 		return false
 	}
 	if s.updates == nil {
 		s.updates = make(map[string]*update, 1)
 	}
-	s.updates[uri] = &update{}
+	if u == nil {
+		u = &update{}
+		s.updates[name] = u
+	}
+	u.uris = append(u.uris, uri)
+	s.subscriptions++
 	return true
 }
 
-func (s *session) unsubscribe(uri string) {
+func (s *session) unsubscribe(uri, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.updates, uri)
+	u := s.updates[name]
+	if u == nil {
+		return
+	}
+	i := slices.Index(u.uris, uri)
+	if i < 0 {
+		return
+	}
+	u.uris = slices.Delete(u.uris, i, i+1)
+	s.subscriptions--
+	if len(u.uris) == 0 {
+		delete(s.updates, name)
+	}
 	if len(s.updates) == 0 {
 		s.updates = nil
 	}

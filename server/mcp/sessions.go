@@ -12,6 +12,9 @@ import (
 // sweepPause is the least time between two sweeps.
 const sweepPause = time.Second
 
+// lingerShare is the part of a session's lifetime after which the store hears again that its stream is open.
+const lingerShare = 10
+
 // table holds the sessions that live, with one timer for all of them.
 type table struct {
 	mu    sync.RWMutex
@@ -83,32 +86,46 @@ func (t *table) oldest() *session {
 	return best
 }
 
+// makeRoom takes sessions out until there are fewer than max; those with a running call stay. The caller holds mu and
+// ends the others without it.
+func (t *table) makeRoom(max int) (evicted []*session) {
+	for len(t.byID) >= max {
+		old := t.oldest()
+		if old == nil {
+			break
+		}
+		delete(t.byID, old.id)
+		evicted = append(evicted, old)
+	}
+	return evicted
+}
+
 // createSession makes room if needed. It returns nil when every session has a running call.
 func (s *Server) createSession(version, name, clientVersion, credential string) *session {
 	now := time.Now()
 	sess := newSession(SessionRecord{ID: uuid.NewString(), Version: version, ClientName: name,
-		ClientVersion: clientVersion, Created: now, LastUsed: now, Credential: credential})
-	var evicted []*session
+		ClientVersion: clientVersion, Created: now, LastUsed: now, Credential: credential}, s.canonical)
+	lim := s.limits.Load()
 	s.table.mu.Lock()
-	for len(s.table.byID) >= s.opt.MaxSessions {
-		old := s.table.oldest()
-		if old == nil {
-			s.table.mu.Unlock()
-			return nil
+	evicted := s.table.makeRoom(lim.maxSessions)
+	full := len(s.table.byID) >= lim.maxSessions
+	if !full {
+		if s.table.byID == nil {
+			s.table.byID = make(map[string]*session)
 		}
-		delete(s.table.byID, old.id)
-		evicted = append(evicted, old)
+		s.table.byID[sess.id] = sess
+		s.armSweep(lim.ttl)
 	}
-	if s.table.byID == nil {
-		s.table.byID = make(map[string]*session)
-	}
-	s.table.byID[sess.id] = sess
-	s.armSweep(s.opt.SessionTTL)
 	s.table.mu.Unlock()
 
-	s.put(sess)
+	if !full {
+		s.put(sess)
+	}
 	s.endSessions(evicted, ErrCancelled)
 	s.forget(evicted)
+	if full {
+		return nil
+	}
 	s.opt.OnChange()
 	return sess
 }
@@ -121,18 +138,18 @@ func (s *Server) loadSessions() {
 		return
 	}
 	slices.SortFunc(records, func(a, b SessionRecord) int { return b.LastUsed.Compare(a.LastUsed) })
-	now := time.Now()
+	now, lim := time.Now(), s.limits.Load()
 	var stale []string
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
 	s.table.byID = make(map[string]*session, len(records))
 	for _, r := range records {
-		if now.Sub(r.LastUsed) >= s.opt.SessionTTL || len(s.table.byID) >= s.opt.MaxSessions ||
+		if now.Sub(r.LastUsed) >= lim.ttl || len(s.table.byID) >= lim.maxSessions ||
 			!slices.Contains(revisions, r.Version) {
 			stale = append(stale, r.ID)
 			continue
 		}
-		s.table.byID[r.ID] = newSession(r)
+		s.table.byID[r.ID] = newSession(r, s.canonical)
 	}
 	if len(stale) > 0 {
 		s.opt.Sessions.Delete(stale...)
@@ -152,13 +169,13 @@ func (s *Server) armSweep(wait time.Duration) {
 
 // sweepSessions removes what was idle for too long, and sleeps until the next session can be.
 func (s *Server) sweepSessions() {
-	now := time.Now()
-	next := s.opt.SessionTTL
+	now, ttl := time.Now(), s.limits.Load().ttl
+	next := ttl
 	ended := s.table.removeIf(func(sess *session) bool {
 		if sess.inUse.Load() > 0 {
 			return false
 		}
-		rest := s.opt.SessionTTL - now.Sub(time.Unix(0, sess.lastUsed.Load()))
+		rest := ttl - now.Sub(time.Unix(0, sess.lastUsed.Load()))
 		next = min(next, max(rest, 0))
 		return rest <= 0
 	})
@@ -189,7 +206,16 @@ func (s *Server) touch(sess *session, now time.Time) {
 	used := now.UnixNano()
 	sess.lastUsed.Store(used)
 	stored := sess.stored.Load()
-	if used-stored >= int64(s.throttle) && sess.stored.CompareAndSwap(stored, used) {
+	if used-stored >= int64(s.limits.Load().throttle) && sess.stored.CompareAndSwap(stored, used) {
+		s.put(sess)
+	}
+}
+
+// linger tells the store now and then that an open GET stream uses a session: after a crash it must not look as if the
+// client had been away since its last request.
+func (s *Server) linger(sess *session, now time.Time) {
+	stored := sess.stored.Load()
+	if now.UnixNano()-stored >= int64(s.limits.Load().ttl/lingerShare) && sess.stored.CompareAndSwap(stored, now.UnixNano()) {
 		s.put(sess)
 	}
 }

@@ -126,7 +126,9 @@ func (fixtureResources) Read(_ context.Context, uri string) ([]mcp.ResourceConte
 	return nil, mcp.ErrNotFound
 }
 
-func (fixtureResources) Subscribable(uri string) bool { return strings.HasPrefix(uri, "test://") }
+func (fixtureResources) Canonical(uri string) (string, bool) {
+	return uri, strings.HasPrefix(uri, "test://")
+}
 
 // completer knows a few cities for anything.
 type completer struct{}
