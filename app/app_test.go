@@ -277,6 +277,7 @@ func TestMCPSettings(t *testing.T) {
 		{"auth with none", MCPSettings{RequireAuth: &on, Credential: &none}, CodeBadRequest},
 		{"nothing", MCPSettings{}, ""},
 		{"all", MCPSettings{Enabled: &on, RequireAuth: &on, Credential: &good}, ""},
+		{"taking the credential away from auth", MCPSettings{Credential: &none}, CodeBadRequest},
 	} {
 		if err := a.SetMCP(c.set); code(err) != c.want {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
@@ -284,6 +285,19 @@ func TestMCPSettings(t *testing.T) {
 	}
 	if s := a.MCP(); !s.Enabled || !s.RequireAuth || s.Credential != "openai" || s.Running {
 		t.Errorf("status: got %+v", s)
+	}
+	text, err := os.ReadFile(a.ConfigPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# my settings\n", "# off for now\n", "# the first\n", "enabled: true", "require_auth: true", "credential: openai"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the file lacks %q; got\n%s", want, text)
+		}
+	}
+	off := false
+	if err := a.SetMCP(MCPSettings{RequireAuth: &off, Credential: &none}); err != nil {
+		t.Errorf("taking both away: got %v", err)
 	}
 	if err := a.StartMCP(t.Context()); code(err) != CodeUnavailable {
 		t.Errorf("start without a server: got %v", err)

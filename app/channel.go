@@ -82,7 +82,7 @@ func (a *App) SetMCP(s MCPSettings) error {
 		return config.Edit{Path: []string{"channels", "mcp", key}, Value: value}
 	}
 	var edits []config.Edit
-	credential := cfg.Channels.MCP.Credential
+	credential, auth := cfg.Channels.MCP.Credential, cfg.Channels.MCP.RequireAuth
 	if s.Credential != nil {
 		credential = *s.Credential
 		if _, ok := cfg.Credentials[credential]; !ok && credential != "" {
@@ -91,9 +91,7 @@ func (a *App) SetMCP(s MCPSettings) error {
 		edits = append(edits, at("credential", credential))
 	}
 	if s.RequireAuth != nil {
-		if *s.RequireAuth && credential == "" {
-			return fail(CodeBadRequest, "name the credential whose key is the token", "credential: require_auth needs one")
-		}
+		auth = *s.RequireAuth
 		edits = append(edits, at("require_auth", *s.RequireAuth))
 	}
 	if s.Enabled != nil {
@@ -101,6 +99,9 @@ func (a *App) SetMCP(s MCPSettings) error {
 	}
 	if len(edits) == 0 {
 		return nil
+	}
+	if auth && credential == "" && (s.RequireAuth != nil || s.Credential != nil) {
+		return fail(CodeBadRequest, "name the credential whose key is the token", "credential: require_auth needs one")
 	}
 	if err := a.edit(edits...); err != nil {
 		return err
