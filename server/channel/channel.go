@@ -75,17 +75,25 @@ func (c *Channel) policy() *guard.Policy {
 		TrustedHosts: cfg.Server.TrustedHosts,
 		MaxBody:      cfg.Server.MaxBody,
 	}
-	if p.Anonymous || p.Stopped {
-		return p
-	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), tokenWait, errTokenWait)
-	defer cancel()
-	sums, err := c.app.Bearer().Accepted(ctx)
-	p.CredentialErr = err
-	for _, sum := range sums {
-		p.Accept = append(p.Accept, guard.DigestSum(sum))
+	if !p.Anonymous {
+		p.Tokens = c.tokens
 	}
 	return p
+}
+
+// tokens are the accepted ones.
+func (c *Channel) tokens(ctx context.Context) ([]guard.Digest, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, tokenWait, errTokenWait)
+	defer cancel()
+	sums, err := c.app.Bearer().Accepted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	digests := make([]guard.Digest, len(sums))
+	for i, sum := range sums {
+		digests[i] = guard.DigestSum(sum)
+	}
+	return digests, nil
 }
 
 var errTokenWait = errors.New("the keyring has not answered yet; unlock it and try again")

@@ -356,3 +356,61 @@ func TestSilentAgentEndsTheCall(t *testing.T) {
 		t.Errorf("tasks: got %+v, %v", page.Tasks, err)
 	}
 }
+
+// Resources hold what the tools return, whatever form of a key the URI has; what is not there is unknown.
+func TestResourcesHoldWhatToolsReturn(t *testing.T) {
+	e := open(t, t.TempDir(), offline)
+	e.start(t)
+	id := e.initialize(t)
+	taskID, _ := e.call(t, id, "chat", `{"message":"hi"}`).Meta[metaTask].(string)
+	read := func(uri string) (string, string) {
+		r := e.post(t, `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"`+uri+`"}}`, "Mcp-Session-Id", id)
+		var out struct {
+			Result struct {
+				Contents []struct{ URI, MIMEType, Text string }
+			}
+		}
+		if err := json.Unmarshal([]byte(r.body), &out); err != nil || len(out.Result.Contents) != 1 {
+			return "", r.body
+		}
+		c := out.Result.Contents[0]
+		if c.URI != uri || c.MIMEType != "application/json" {
+			t.Errorf("%s: got contents of %s as %s", uri, c.URI, c.MIMEType)
+		}
+		return c.Text, r.body
+	}
+	chat := `{"session_id":"` + id + `"}`
+	for _, c := range []struct{ uri, tool, args string }{
+		{uriSessions, "list_sessions", `{}`},
+		{uriAgents, "list_agents", `{}`},
+		{uriTasks, "list_tasks", `{}`},
+		{uriTasks + "/" + taskID, "get_task", `{"task_id":"` + taskID + `"}`},
+		{uriSessions + "/" + id, "get_session", chat},
+		{uriSessions + "/mcp:" + id, "get_session", chat},
+		{uriSessions + "/mcp%3A" + id, "get_session", chat},
+		{uriSessions + "/agent:main:mcp:" + id, "get_session", chat},
+	} {
+		if got, body := read(c.uri); got != string(e.call(t, id, c.tool, c.args).Structured) {
+			t.Errorf("%s: got %s, want what %s returns", c.uri, body, c.tool)
+		}
+	}
+	for _, uri := range []string{
+		"ionclaw://nothing", "", "http://127.0.0.1/", uriSessions + "/", uriSessions + "/nope", uriSessions + "/desktop:" + id,
+		uriSessions + "/" + session.NewKey("mcp").ID, uriTasks + "/", uriTasks + "/42",
+	} {
+		if _, body := read(uri); !strings.Contains(body, `"error":{"code":-32002`) {
+			t.Errorf("%q: got %s, want -32002", uri, body)
+		}
+	}
+	for method, want := range map[string][]string{
+		"resources/list":           {`"uri":"ionclaw://sessions"`, `"uri":"ionclaw://agents"`, `"uri":"ionclaw://tasks"`},
+		"resources/templates/list": {`"uriTemplate":"ionclaw://sessions/{id}"`, `"uriTemplate":"ionclaw://tasks/{id}"`},
+	} {
+		r := e.post(t, `{"jsonrpc":"2.0","id":1,"method":"`+method+`"}`, "Mcp-Session-Id", id)
+		for _, w := range append(want, `"name":`, `"title":`, `"description":`, `"mimeType":"application/json"`) {
+			if !strings.Contains(r.body, w) {
+				t.Errorf("%s: got %s, want %s in it", method, r.body, w)
+			}
+		}
+	}
+}

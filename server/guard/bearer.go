@@ -67,10 +67,14 @@ func Bearer() Check {
 		if p.Anonymous {
 			return nil
 		}
-		if p.CredentialErr != nil {
-			return credentialDenial("The token of this server could not be read: " + p.CredentialErr.Error() + ".")
+		accept, err := p.Accept, p.CredentialErr
+		if p.Tokens != nil {
+			accept, err = p.Tokens(x.R.Context())
 		}
-		if len(p.Accept) == 0 {
+		if err != nil {
+			return credentialDenial("The token of this server could not be read: " + err.Error() + ".")
+		}
+		if len(accept) == 0 {
 			return credentialDenial("This server asks for a token but has none to compare with.")
 		}
 		token, d := bearerToken(x.R.Header["Authorization"])
@@ -79,8 +83,8 @@ func Bearer() Check {
 		}
 		got := sha256.Sum256([]byte(token))
 		match := -1
-		for i := range p.Accept {
-			equal := subtle.ConstantTimeCompare(got[:], p.Accept[i].sum[:])
+		for i := range accept {
+			equal := subtle.ConstantTimeCompare(got[:], accept[i].sum[:])
 			match = subtle.ConstantTimeSelect(equal, i, match)
 		}
 		if match < 0 {
@@ -89,7 +93,7 @@ func Bearer() Check {
 			}
 			return unauthorized("The bearer token of this request is not the one this server expects.", tokenHint)
 		}
-		x.R = x.R.WithContext(context.WithValue(x.R.Context(), credentialKey{}, p.Accept[match].hex))
+		x.R = x.R.WithContext(context.WithValue(x.R.Context(), credentialKey{}, accept[match].hex))
 		return nil
 	}
 }

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -187,5 +188,39 @@ func TestDenialFormats(t *testing.T) {
 func TestDenialCodeIsOutsideReservedRanges(t *testing.T) {
 	if DenialCode >= -32768 && DenialCode <= -32000 {
 		t.Errorf("DenialCode %d is reserved by JSON-RPC", DenialCode)
+	}
+}
+
+// The token is read only for a request that has come as far as that; what the reading says counts, not an old digest.
+func TestTokensAreAskedForLast(t *testing.T) {
+	for _, tc := range []struct {
+		name, method string
+		edit         func(*http.Request)
+		tokens       []Digest
+		err          error
+		want, asked  int
+	}{
+		{"preflight", http.MethodOptions, nil, nil, nil, 204, 0},
+		{"method", http.MethodPut, nil, nil, nil, 405, 0},
+		{"right", http.MethodPost, nil, []Digest{DigestOf("k")}, nil, 200, 1},
+		{"wrong", http.MethodPost, nil, []Digest{DigestOf("other")}, nil, 401, 1},
+		{"none", http.MethodPost, nil, nil, nil, 503, 1},
+		{"unreadable", http.MethodPost, nil, nil, errors.New("the keyring is locked"), 503, 1},
+		{"no header", http.MethodPost, func(r *http.Request) { r.Header.Del("Authorization") }, []Digest{DigestOf("k")}, nil, 401, 1},
+	} {
+		asked := 0
+		p := &Policy{Accept: []Digest{DigestOf("k")}, Tokens: func(context.Context) ([]Digest, error) {
+			asked++
+			return tc.tokens, tc.err
+		}}
+		rec := serve(t, p, tc.method, func(r *http.Request) {
+			r.Header.Set("Authorization", "Bearer k")
+			if tc.edit != nil {
+				tc.edit(r)
+			}
+		})
+		if rec.Code != tc.want || asked != tc.asked {
+			t.Errorf("%s: got %d after %d readings, want %d after %d", tc.name, rec.Code, asked, tc.want, tc.asked)
+		}
 	}
 }

@@ -12,6 +12,7 @@
 package guard
 
 import (
+	"context"
 	"net/http"
 	"time"
 )
@@ -37,6 +38,11 @@ type Policy struct {
 	// CredentialErr says why the token could not be read. It is shown to the
 	// client, so it must not hold a secret.
 	CredentialErr error
+	// Tokens, when set, is asked in place of Accept and CredentialErr, and only
+	// once a request has come as far as the token: reading it may take seconds,
+	// which neither a preflight nor a refused request should wait for. The
+	// context is that of the request.
+	Tokens func(context.Context) ([]Digest, error)
 	// MaxBody bounds a request body in bytes; 0 means [DefaultMaxBody].
 	MaxBody int64
 }

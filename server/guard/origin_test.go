@@ -153,3 +153,27 @@ func serve(t *testing.T, p *Policy, method string, edit func(*http.Request)) *ht
 	})).ServeHTTP(rec, r)
 	return rec
 }
+
+// What browsers add about a request's site neither opens nor shuts the door.
+func TestFetchMetadataIsIgnored(t *testing.T) {
+	for _, origin := range []string{"", "http://localhost:5173", "https://evil.example"} {
+		for _, site := range []string{"", "cross-site", "same-origin", "none"} {
+			rec := serve(t, &Policy{Anonymous: true}, http.MethodPost, func(r *http.Request) {
+				if origin != "" {
+					r.Header.Set("Origin", origin)
+				}
+				if site != "" {
+					r.Header.Set("Sec-Fetch-Site", site)
+					r.Header.Set("Sec-Fetch-Mode", "no-cors")
+				}
+			})
+			want := 200
+			if origin == "https://evil.example" {
+				want = 403
+			}
+			if rec.Code != want {
+				t.Errorf("origin %q, site %q: got %d, want %d", origin, site, rec.Code, want)
+			}
+		}
+	}
+}
