@@ -389,3 +389,29 @@ classifier: {model: builtin/offline}
 		}
 	}
 }
+
+// Clients look for an OAuth server after a 401. Whatever they ask and however, there is none, and the answer is JSON;
+// the 401 itself sends them to the Connect page.
+func TestOAuthProbesFindNothing(t *testing.T) {
+	t.Setenv("IONCLAW_CREDENTIAL_MCP_TOKEN", "0123456789abcdef0123456789abcdef")
+	p := run(t, t.TempDir(), "channels: {mcp: {enabled: true, require_auth: true, credential: mcp_token}}\ncredentials: {mcp_token: {type: simple}}\n")
+	status, header, body := request(t, "POST", p.ready.URL, initializeBody)
+	if status != 401 || header.Get("WWW-Authenticate") != `Bearer realm="ionclaw"` || !strings.Contains(body, "Open IonClaw → Connect") {
+		t.Fatalf("without a token: got %d %v %s", status, header, body)
+	}
+	base := strings.TrimSuffix(p.ready.URL, MCPPath)
+	for _, path := range []string{
+		"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server",
+		"/.well-known/openid-configuration", "/register", "/authorize", "/token",
+	} {
+		for _, method := range []string{"GET", "POST", "PUT", "DELETE", "OPTIONS"} {
+			status, header, body := request(t, method, base+path, "", "Origin", "https://ide.example")
+			if status != 404 || header.Get("Content-Type") != "application/json" || !json.Valid([]byte(body)) {
+				t.Errorf("%s %s: got %d %s %s, want a 404 with JSON", method, path, status, header.Get("Content-Type"), body)
+			}
+		}
+	}
+	if status, header, _ := request(t, "POST", p.ready.URL, initializeBody, "Authorization", "bearer  0123456789abcdef0123456789abcdef "); status != 200 || header.Get("Mcp-Session-Id") == "" {
+		t.Errorf("with the token: got %d, want 200", status)
+	}
+}

@@ -528,3 +528,48 @@ func TestLoopsEnd(t *testing.T) {
 		}
 	}
 }
+
+// An answer that cannot be stored is handed out all the same, with a sentence that says what is missing.
+func TestAnswerThatCannotBeStored(t *testing.T) {
+	var f *fixture
+	f = newRuntime(t, oneAgent, scripted(func(_ context.Context, _ model.Request, emit func(model.Chunk)) (model.Response, error) {
+		if err := f.store.Close(); err != nil {
+			t.Error(err)
+		}
+		return says("the answer", emit)
+	}))
+	res := result(t, f.start(t, session.NewKey(session.ChannelMCP), "q"))
+	if res.State != task.Failed || res.Text != "the answer" || !Complete(res.Err) || !strings.Contains(res.Err.Error(), "could not be stored") {
+		t.Errorf("got %+v, want the answer and why it is not stored", res)
+	}
+	if running, waiting := f.Counts(); running != 0 || waiting != 0 {
+		t.Errorf("afterwards: got %d running and %d waiting, want none", running, waiting)
+	}
+}
+
+// Whoever is not asked waits without a clock: the silence of others is not the waiting turn's.
+func TestWaitingIsNotSilence(t *testing.T) {
+	gate := make(chan struct{})
+	f := newRuntime(t, oneAgent, scripted(func(_ context.Context, req model.Request, emit func(model.Chunk)) (model.Response, error) {
+		if last(req) == "long" {
+			for {
+				select {
+				case <-gate:
+					return says("long answer", emit)
+				case <-time.After(10 * time.Millisecond):
+					emit(model.Chunk{}) // bytes of the model, no text
+				}
+			}
+		}
+		return says("short answer", emit)
+	}))
+	f.Idle = 100 * time.Millisecond
+	key := session.NewKey(session.ChannelMCP)
+	long, short := f.start(t, key, "long"), f.start(t, key, "short")
+	time.AfterFunc(300*time.Millisecond, func() { close(gate) })
+	for turn, want := range map[*Turn]string{long: "long answer", short: "short answer"} {
+		if res := result(t, turn); res.Err != nil || res.Text != want {
+			t.Errorf("got %+v, want %q", res, want)
+		}
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"ionclaw-tray/app/model"
 	"ionclaw-tray/app/session"
@@ -93,5 +95,46 @@ func TestNamedAgentNeedsNoClassifier(t *testing.T) {
 	}
 	if res := result(t, turn); res.Agent != "poet" {
 		t.Errorf("agent: got %q, want poet", res.Agent)
+	}
+}
+
+// A classifier that does not answer holds a message up for ten seconds, no longer; it is asked without any randomness.
+func TestClassifierHasTenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := make(chan model.Request, 1)
+		f := newRuntime(t, threeAgents, scripted(func(ctx context.Context, req model.Request, emit func(model.Chunk)) (model.Response, error) {
+			if req.ForceTool == "" {
+				return says("ok", emit)
+			}
+			asked <- req
+			<-ctx.Done()
+			return model.Response{}, context.Cause(ctx)
+		}))
+		begin := time.Now()
+		res := result(t, f.start(t, session.NewKey(session.ChannelMCP), "hi"))
+		if took := time.Since(begin); took < classifyTime || took > classifyTime+time.Second || classifyTime != 10*time.Second {
+			t.Errorf("took %v, want the 10 s of the classifier", took)
+		}
+		if res.Agent != "main" || res.Text != "ok" {
+			t.Errorf("got %+v, want the answer of main", res)
+		}
+		if req := <-asked; req.Params.Temperature == nil || *req.Params.Temperature != 0 {
+			t.Errorf("temperature: got %v, want 0", req.Params.Temperature)
+		}
+	})
+}
+
+// Without an agent "main" the first by name answers what nobody was chosen for; a single agent needs no choice.
+func TestAgentWhenNobodyIsChosen(t *testing.T) {
+	for _, c := range []struct{ yaml, want string }{
+		{"agents: {zoe: {description: z}, ann: {description: a}}", "ann"},
+		{"agents: {zoe: {description: z}}", "zoe"},
+	} {
+		f := newRuntime(t, c.yaml, routing(func(model.Request) (model.Response, error) {
+			return model.Response{}, errors.New("down")
+		}))
+		if res := result(t, f.start(t, session.NewKey(session.ChannelMCP), "hi")); res.Agent != c.want {
+			t.Errorf("%s: got agent %q, want %q", c.yaml, res.Agent, c.want)
+		}
 	}
 }

@@ -42,6 +42,10 @@ func TestChannel(t *testing.T) {
 	if s.Running || s.Enabled || s.Credential != "" || s.Clients == nil {
 		t.Errorf("at first: got %+v", s)
 	}
+	if got := w.do("GET", "/api/channels/mcp", "").body; !strings.HasPrefix(got, `{"name":"mcp","enabled":false,"running":false,"require_auth":false,"credential":"","url":"`) ||
+		!strings.HasSuffix(strings.TrimSpace(got), `,"clients":[]}`) {
+		t.Errorf("shape: got %s", got)
+	}
 	w.ok("PUT", "/api/channels/mcp", `{"credential":"mcp_token","require_auth":true,"enabled":null}`, &s)
 	if !s.RequireAuth || s.Credential != "mcp_token" || s.Enabled {
 		t.Errorf("after PUT: got %+v", s)
@@ -57,6 +61,7 @@ func TestChannel(t *testing.T) {
 	w.fails("PUT", "/api/channels/mcp", `{"credential":7}`, app.CodeBadRequest, "credential: must be a text, not number")
 	w.fails("PUT", "/api/channels/mcp", `{"credential":"nobody"}`, app.CodeNotFound, "credential", "nobody")
 	w.fails("PUT", "/api/channels/mcp", `{"credential":"","require_auth":true}`, app.CodeBadRequest, "credential")
+	w.fails("PUT", "/api/channels/mcp", `{"credential":""}`, app.CodeBadRequest, "credential", "require_auth")
 	w.fails("PUT", "/api/channels/mcp", `{"port":1}`, app.CodeBadRequest, `"port"`, "enabled, require_auth, credential")
 
 	w.fails("POST", "/api/channels/mcp/stop", "", app.CodeConflict)
