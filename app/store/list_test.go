@@ -157,6 +157,70 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// A chat is found by what a person or an agent said in it, not by what its tools returned.
+func TestSearchInMessages(t *testing.T) {
+	s := open(t, Options{})
+	say := func(n int, role session.Role, text string) {
+		s.Append(key(n), "main", session.Message{Role: role, Content: text}).must(t)
+	}
+	say(0, session.RoleUser, "first")
+	say(0, session.RoleAssistant, "The Crème brûlée is ready")
+	say(1, session.RoleUser, "second")
+	say(1, session.RoleTool, "creme brulee from a tool")
+	say(1, session.RoleAssistant, "A <plain> \"Answer\"\nof two lines")
+	say(2, session.RoleUser, "third, creme brulee in the name")
+	for query, want := range map[string][]string{
+		"CREME BRULEE": {"third, creme brulee in the name", "first"},
+		"brûlée":       {"third, creme brulee in the name", "first"},
+		"<PLAIN> \"a":  {"second"},
+		"of two":       {"second"},
+		"a tool":       {},
+		"role":         {},
+		"É":            {"third, creme brulee in the name", "second", "first"},
+	} {
+		p, err := s.Sessions(SessionQuery{Query: query})
+		must(t, err)
+		if got := names3(p); !slices.Equal(got, want) || p.Next != "" {
+			t.Errorf("query %q: got %q, next %q; want %q", query, got, p.Next, want)
+		}
+	}
+}
+
+// A page of a search ends when it has read enough; the cursor goes on, and nothing is missed or found twice.
+func TestSearchEndsAPageWhenItHasReadEnough(t *testing.T) {
+	s := open(t, Options{search: 10 * searchChat})
+	for i := range 60 {
+		s.Append(key(i), "main", user(fmt.Sprint("chat ", i)), session.Message{Role: session.RoleAssistant, Content: []string{"hay", "hay", "a needle"}[i%3] + strings.Repeat(" hay", 200)})
+	}
+	s.CreateSession(key(0), "main").must(t)
+	q, pages, empty := SessionQuery{Query: "NEEDLE"}, 0, 0
+	var got []string
+	for {
+		p, err := s.Sessions(q)
+		must(t, err)
+		got = append(got, names3(p)...)
+		pages++
+		if len(p.Sessions) == 0 {
+			empty++
+		}
+		if q.Cursor = p.Next; q.Cursor == "" {
+			break
+		}
+		if pages > 60 {
+			t.Fatal("no end of pages")
+		}
+	}
+	var want []string
+	for i := 59; i >= 0; i-- {
+		if i%3 == 2 {
+			want = append(want, fmt.Sprint("chat ", i))
+		}
+	}
+	if !slices.Equal(got, want) || pages < 5 {
+		t.Errorf("got %d pages with %q, want several with %q", pages, got, want)
+	}
+}
+
 func TestSearchPages(t *testing.T) {
 	s := open(t, Options{})
 	for i := range 30 {

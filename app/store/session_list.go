@@ -25,13 +25,15 @@ type SessionQuery struct {
 	Limit   int    // at most; 0: DefaultSessions; never more than MaxSessions
 	Cursor  string // SessionPage.Next of the page before; "": from the newest
 	Channel string // "": all
-	Query   string // part of the display name, in any case and with or without accents; "": all
+	Query   string // part of the display name or of a message, in any case and with or without accents; "": all
 }
 
 // SessionPage is a part of the list of chats.
 type SessionPage struct {
 	Sessions []session.Info // last changed first
-	Next     string         // cursor of the following page; "": this was the last one
+	// Next is the cursor of the following page; "": this was the last one. A page of a search may be shorter than its
+	// limit, or empty, and yet have a next one.
+	Next string
 }
 
 // Sessions lists chats, last changed first. ErrBadCursor: the cursor is not of a list with the same filters.
@@ -48,13 +50,24 @@ func (s *Store) Sessions(q SessionQuery) (page SessionPage, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		page = SessionPage{Sessions: []session.Info{}}
 		var last uint64
+		look := search{tx: tx, query: query, budget: s.opt.search}
 		return walkBack(tx.Bucket(bucketOrder), nil, before, func(n uint64, v []byte) (bool, error) {
 			base, opener, name, err := parseOrder(v)
 			if err != nil {
 				return false, err
 			}
-			if q.Channel != "" && !channelIs(base, q.Channel) || !bytes.Contains(name, query) {
+			if q.Channel != "" && !channelIs(base, q.Channel) {
 				return true, nil
+			}
+			if !bytes.Contains(name, query) {
+				if found, err := look.finds(base, opener); err != nil {
+					return false, err
+				} else if !found && look.budget <= 0 {
+					page.Next = encodeCursor(n, "sessions", q.Channel, string(query))
+					return false, nil
+				} else if !found {
+					return true, nil
+				}
 			}
 			if len(page.Sessions) == limit {
 				page.Next = encodeCursor(last, "sessions", q.Channel, string(query))

@@ -106,7 +106,8 @@ func TestRename(t *testing.T) {
 	if found, err := s.Sessions(SessionQuery{Query: "ete"}); err != nil || !slices.Equal(names3(found), []string{"Mon Été"}) {
 		t.Errorf("search for the new name: got %q, %v", names3(found), err)
 	}
-	if found, err := s.Sessions(SessionQuery{Query: "one"}); err != nil || len(found.Sessions) != 0 {
+	must(t, s.RenameSession(ctx, key(3), "Other"))
+	if found, err := s.Sessions(SessionQuery{Query: "given"}); err != nil || len(found.Sessions) != 0 {
 		t.Errorf("search for the old name: got %q, %v; want none", names3(found), err)
 	}
 	if err := s.RenameSession(ctx, key(9), "x"); !errors.Is(err, ErrNotFound) {

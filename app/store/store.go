@@ -48,6 +48,7 @@ type Options struct {
 	commit  func(tx *bolt.Tx) error // seam for failing commits
 	schema  []migration
 	compact int64 // CompactAbove
+	search  int   // searchBudget
 }
 
 func (o Options) withDefaults() Options {
@@ -65,6 +66,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.schema == nil {
 		o.schema = migrations
+	}
+	if o.search == 0 {
+		o.search = searchBudget
 	}
 	if o.compact == 0 {
 		o.compact = CompactAbove

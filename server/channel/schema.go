@@ -22,7 +22,7 @@ const (
 		`"limit":{"type":"integer","minimum":1,"maximum":1000,"default":200},` +
 		`"cursor":{"type":"string","description":"next_cursor of the page before"},` +
 		`"channel":{"type":"string","enum":["mcp","desktop","api","cli"]},` +
-		`"query":{"type":"string","description":"Only chats whose name contains this text"}},` +
+		`"query":{"type":"string","description":"Only chats with this text in their name or messages, in any case"}},` +
 		`"additionalProperties":false}`
 
 	schemaListSessionsOut = `{"type":"object","properties":{` +

@@ -55,7 +55,7 @@ func (a *api) routes() []route {
 		{method: get, path: "/sessions", summary: "Chats, last changed first.", handler: answering(a.sessions), query: []param{
 			limit(store.DefaultSessions, store.MaxSessions), cursor,
 			{name: "channel", about: "Only chats of this channel.", oneOf: channels},
-			{name: "query", about: "Only chats with this in their name, in any case and with or without accents.", maxLen: store.MaxQuery},
+			{name: "query", about: "Only chats with this in their name or messages, in any case and with or without accents. A page of a search may be short, or empty, and yet have a next_cursor.", maxLen: store.MaxQuery},
 		}},
 		{method: get, path: "/sessions/{key}", summary: "A chat with its last messages, oldest first.", handler: answering(a.session), query: []param{
 			limit(store.DefaultMessages, MaxMessages),

@@ -26,7 +26,7 @@ func (c *cli) sessionsList() *cobra.Command {
 	f.IntVar(&o.query.Limit, "limit", 200, "at most this `number` of chats")
 	f.StringVar(&o.query.Cursor, "cursor", "", "go on where a former list ended")
 	f.StringVar(&o.query.Channel, "channel", "", "only chats of this channel: mcp, desktop, api or cli")
-	f.StringVar(&o.query.Query, "query", "", "only chats with this `text` in their name")
+	f.StringVar(&o.query.Query, "query", "", "only chats with this `text` in their name or messages")
 	return cmd
 }
 
@@ -46,6 +46,7 @@ func (o *sessionsListOptions) run(ctx context.Context) error {
 	o.print(list, func() {
 		if len(list.Sessions) == 0 {
 			o.note("No chats.")
+			o.more(list.Next)
 			return
 		}
 		rows := make([][]string, len(list.Sessions))
