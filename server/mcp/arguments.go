@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -160,6 +161,9 @@ func (r *argumentRule) check(value []byte) string {
 		if r.max != nil && f > *r.max {
 			return "must be at most " + strconv.FormatFloat(*r.max, 'g', -1, 64)
 		}
+		if slices.Contains(r.types, "integer") && !fitsInteger(value) {
+			return "is out of range"
+		}
 	case kindString:
 		if r.minLength == nil && r.maxLength == nil {
 			return ""
@@ -215,6 +219,39 @@ func isInteger(value []byte) bool {
 	}
 	f, err := strconv.ParseFloat(string(value), 64)
 	return err == nil && f == float64(int64(f))
+}
+
+// plain writes whole numbers such as 50.0 or 5e1, which models send and JSON Schema takes for integers, as digits where
+// a rule wants an integer: encoding/json has no place for the other forms in a Go integer. Everything else stays as
+// written; mostly that is all of it.
+func (r *argumentRules) plain(arguments []byte) []byte {
+	var out []byte
+	from := 0
+	for it := membersOf(arguments); it.next(); {
+		rule := r.rules[string(it.key)]
+		if rule == nil || kindOf(it.value) != kindNumber || !slices.Contains(rule.types, "integer") || !bytes.ContainsAny(it.value, ".eE") {
+			continue
+		}
+		f, err := strconv.ParseFloat(string(it.value), 64)
+		if err != nil || f != float64(int64(f)) {
+			continue
+		}
+		out = strconv.AppendInt(append(out, arguments[from:it.i-len(it.value)]...), int64(f), 10)
+		from = it.i
+	}
+	if from == 0 {
+		return arguments
+	}
+	return append(out, arguments[from:]...)
+}
+
+// fitsInteger reports whether a number written in digits fits into 64 bits, which is all that a tool can decode.
+func fitsInteger(value []byte) bool {
+	if bytes.ContainsAny(value, ".eE") {
+		return true // isInteger has looked at it
+	}
+	_, err := strconv.ParseInt(string(value), 10, 64)
+	return err == nil
 }
 
 func typeNames(types []string) string {

@@ -44,7 +44,7 @@ func (s *Server) prepare(ctx context.Context, sess *session, m *message) (*Call,
 	if problem != "" {
 		return nil, nil, ErrorResult("Invalid arguments for " + name + ": " + problem + "."), nil
 	}
-	return s.newCall(ctx, sess, m.id, name, arguments, token), tool, nil, nil
+	return s.newCall(ctx, sess, m.id, name, rules.plain(arguments), token), tool, nil, nil
 }
 
 // progressToken returns the token as written; nil for none, of which null is a spelling.
