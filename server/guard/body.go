@@ -71,7 +71,7 @@ func MaxBody() Check {
 		case length >= 0:
 			return nil // net/http reads no further than the declared length
 		}
-		lw := &limitedWriter{ResponseWriter: x.W, request: x.R, limit: limit, deny: x.deny}
+		lw := &limitedWriter{ResponseWriter: x.W, request: x.R, limit: limit, deny: x.deny} // with the unlimited body
 		body := &limitedBody{ReadCloser: http.MaxBytesReader(x.W, x.R.Body, limit), over: &lw.over}
 		r := *x.R // the caller keeps its own Body
 		r.Body = body
@@ -151,6 +151,9 @@ func (w *limitedWriter) Write(p []byte) (int, error) {
 func (w *limitedWriter) finish() {
 	if w.over && !w.begun {
 		w.WriteHeader(http.StatusOK)
+	}
+	if w.refused {
+		drain(w.ResponseWriter, w.request)
 	}
 }
 

@@ -100,6 +100,7 @@ func New(policy func() *Policy, deny Deny, checks ...Check) func(http.Handler) h
 			for _, check := range checks {
 				if d := check(&x); d != nil {
 					deny(x.W, x.R, d)
+					drain(w, r)
 					return
 				}
 				if x.done {
