@@ -20,6 +20,9 @@ import (
 // ShutdownTime is how long the end of the program may take: cancelling turns, storing their final states, closing.
 const ShutdownTime = 5 * time.Second
 
+// requestsTime is the part of it in which clients get their last answers. The rest is for what has to be on disk.
+const requestsTime = 3 * time.Second
+
 // Options say what Run runs.
 type Options struct {
 	Paths   app.Paths
@@ -145,7 +148,9 @@ func stop(o Options, a *app.App, mcp *channel.Channel, srv *Server, log *slog.Lo
 	defer cancel()
 	log.Info("stopping")
 	mcp.Close()
-	err := errors.Join(srv.Shutdown(ctx), a.Close(ctx), app.RemoveInstance(o.Paths.Instance))
+	requests, cut := context.WithTimeout(ctx, requestsTime)
+	defer cut()
+	err := errors.Join(srv.Shutdown(requests), a.Close(ctx), app.RemoveInstance(o.Paths.Instance))
 	if err != nil {
 		log.Error("stopping was not clean", "err", err)
 	}

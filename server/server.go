@@ -29,6 +29,9 @@ const (
 	// wants its last words to arrive, and a cancelled context reads like a
 	// client that has left.
 	endGrace = 500 * time.Millisecond
+	// lastWords is how long a client then has to take what it is still sent.
+	// One that stopped sending or reading must not hold up the end.
+	lastWords = 500 * time.Millisecond
 	// MaxHeader bounds the headers of a request, in bytes.
 	MaxHeader = 64 << 10
 )
@@ -50,6 +53,7 @@ type Server struct {
 	mu        sync.Mutex
 	listeners *Listeners
 	fresh     map[net.Conn]struct{} // connected, no request read yet
+	busy      map[net.Conn]struct{} // a request is being read or answered
 	closing   bool
 }
 
@@ -60,7 +64,7 @@ func New(handler http.Handler, log *slog.Logger) *Server {
 		log = slog.New(slog.DiscardHandler)
 	}
 	base, cancel := context.WithCancelCause(context.Background())
-	s := &Server{cancel: cancel, fresh: map[net.Conn]struct{}{}}
+	s := &Server{cancel: cancel, fresh: map[net.Conn]struct{}{}, busy: map[net.Conn]struct{}{}}
 	s.ended, s.setEnded = context.WithCancel(context.Background())
 	s.http = http.Server{
 		Handler:           handler,
@@ -77,6 +81,7 @@ func New(handler http.Handler, log *slog.Logger) *Server {
 		select {
 		case <-time.After(endGrace):
 			s.cancel(ErrShutdown)
+			s.hurryBusy()
 		case <-s.ended.Done():
 		}
 	})
@@ -122,7 +127,8 @@ func (s *Server) URL() string {
 
 // Shutdown stops accepting, gives running requests half a second to end by
 // themselves, then cancels the context of those that are left with the cause
-// [ErrShutdown], and waits until all have been answered. When ctx ends first,
+// [ErrShutdown] and gives their clients another half for sending and taking
+// what is left, and waits until all have been answered. When ctx ends first,
 // what is left is cut off and an error says so; Shutdown is always back within
 // the deadline of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
@@ -150,7 +156,19 @@ func (s *Server) closeFresh() {
 	}
 }
 
-// connState keeps the set of connections without a request.
+// hurryBusy ends reads of requests at once and writes of answers soon: handlers
+// that wait for a client notice no cancelled context.
+func (s *Server) hurryBusy() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for c := range s.busy {
+		_ = c.SetReadDeadline(now)
+		_ = c.SetWriteDeadline(now.Add(lastWords))
+	}
+}
+
+// connState keeps the sets of connections without a request and with one.
 func (s *Server) connState(c net.Conn, state http.ConnState) {
 	s.mu.Lock()
 	closing := s.closing
@@ -158,6 +176,11 @@ func (s *Server) connState(c net.Conn, state http.ConnState) {
 		s.fresh[c] = struct{}{}
 	} else {
 		delete(s.fresh, c)
+	}
+	if state == http.StateActive {
+		s.busy[c] = struct{}{}
+	} else {
+		delete(s.busy, c)
 	}
 	s.mu.Unlock()
 	if closing && state == http.StateNew { // accepted just before the end
