@@ -32,6 +32,7 @@ type Channel struct {
 
 	switching sync.Mutex // one Start or Stop at a time
 	server    atomic.Pointer[mcp.Server]
+	stopped   bool // in this run, so the stored sessions are no longer valid; guarded by switching
 	closed    atomic.Bool
 	watch     sync.WaitGroup
 	stopWatch func()
@@ -125,7 +126,7 @@ func (c *Channel) Start(ctx context.Context) error {
 		Tools:        Tools(c.app),
 		Resources:    Resources{c.app},
 		Completer:    Resources{c.app},
-		Sessions:     records{c.app.Store(), c.app.Log()},
+		Sessions:     records{c.app.Store(), c.app.Log(), c.stopped},
 		Log:          c.app.Log(),
 		SessionTTL:   cfg.SessionTTL,
 		MaxSessions:  cfg.MaxSessions,
@@ -153,9 +154,13 @@ func (c *Channel) Stop(context.Context) error {
 	}
 	s.Close(mcp.ErrStopped)  // first, so that a request which is under way begins no session
 	s.EndAll(mcp.ErrStopped) // and takes the stored ones back
+	c.stopped = true
 	c.app.Log().Info("MCP channel stopped")
 	return nil
 }
+
+// errClosing is why calls end when the process does. Their turns end with it, too.
+var errClosing = errors.New("IonClaw was closed")
 
 // Close ends the channel with the process: sessions stay stored, so that clients do not notice a restart.
 func (c *Channel) Close() {
@@ -163,7 +168,7 @@ func (c *Channel) Close() {
 	defer c.switching.Unlock()
 	c.closed.Store(true)
 	if s := c.server.Swap(nil); s != nil {
-		s.Close(mcp.ErrStopped)
+		s.Close(errClosing)
 	}
 	c.stopWatch()
 	c.watch.Wait()

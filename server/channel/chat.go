@@ -79,7 +79,7 @@ func follow(ctx context.Context, call *mcp.Call, turn *agent.Turn) error {
 }
 
 // left ends a call before its turn. A client that cancelled wants the turn to end; when the channel was stopped the
-// turn goes on, since somebody may still want its answer.
+// turn goes on, since somebody may still want its answer; with the process it ends.
 func left(cause error, turn *agent.Turn) *mcp.Result {
 	if errors.Is(cause, mcp.ErrCancelled) {
 		turn.Abort()
@@ -89,7 +89,11 @@ func left(cause error, turn *agent.Turn) *mcp.Result {
 			return chatResult(turn, res)
 		}
 	}
-	r := mcp.ErrorResult(fmt.Sprintf("The connection ended before the answer was complete (%v). The agent goes on; read the answer later with get_task (task_id %s) or get_session (session_id %s).", cause, turn.TaskID(), turn.Key()))
+	text := fmt.Sprintf("The connection ended before the answer was complete (%v). The agent goes on; read the answer later with get_task (task_id %s) or get_session (session_id %s).", cause, turn.TaskID(), turn.Key())
+	if errors.Is(cause, errClosing) {
+		text = fmt.Sprintf("IonClaw was closed before the answer was complete. What had been written is kept in the chat (session_id %s); send the message again once IonClaw runs.", turn.Key())
+	}
+	r := mcp.ErrorResult(text)
 	r.Meta = chatMeta(turn)
 	return r
 }

@@ -22,12 +22,18 @@ type sessionStore interface {
 type records struct {
 	store sessionStore
 	log   *slog.Logger
+	// stale: a stop has cleared what is stored. That may be queued still, or have failed, so Load does not look.
+	stale bool
 }
 
 var _ mcp.SessionStore = records{}
 
 // Load implements mcp.SessionStore. A record that cannot be read is dropped: its client initialises again.
 func (r records) Load() ([]mcp.SessionRecord, error) {
+	if r.stale {
+		r.Clear()
+		return nil, nil
+	}
 	raw, err := r.store.MCPSessions()
 	if err != nil {
 		return nil, fmt.Errorf("reading MCP sessions: %w", err)
