@@ -137,6 +137,9 @@ func (rt route) operation(shapes *shapes) openOperation {
 	if rt.raw {
 		ok.Content[jsonType] = openMedia{openSchema{Type: "object"}}
 	}
+	if rt.text != "" {
+		ok.Content[rt.text] = openMedia{openSchema{Type: "string"}}
+	}
 	if rt.stream != "" {
 		ok.Description = rt.stream
 		ok.Content[eventStream] = openMedia{openSchema{Type: "string"}}

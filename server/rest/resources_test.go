@@ -229,6 +229,33 @@ func TestSession(t *testing.T) {
 	w.fails("GET", path, "", app.CodeNotFound)
 }
 
+// An export holds the whole chat, in the form that was asked for.
+func TestExport(t *testing.T) {
+	w := newWorld(t, testConfig)
+	path := "/api/sessions/" + chatA
+	for i := range 3 {
+		w.ok("POST", path+"/messages", fmt.Sprintf(`{"message":"question %d","agent":"main"}`, i), nil)
+	}
+	file := strings.Replace(chatA, ":", "-", 1)
+	for query, want := range map[string]struct{ kind, file, begin string }{
+		"":                 {"text/markdown; charset=utf-8", file + ".md", "# question 0\n"},
+		"?format=markdown": {"text/markdown; charset=utf-8", file + ".md", "# question 0\n"},
+		"?format=json":     {"application/json", file + ".json", `{"key":"` + chatA + `"`},
+	} {
+		got := w.do("GET", path+"/export"+query, "")
+		if got.code != 200 || !strings.HasPrefix(got.header.Get("Content-Type"), want.kind) || !strings.HasPrefix(got.body, want.begin) ||
+			got.header.Get("Content-Disposition") != `attachment; filename="`+want.file+`"` {
+			t.Errorf("%s: got %d %v %.100s", query, got.code, got.header, got.body)
+		}
+		if first, last := strings.Index(got.body, "question 0"), strings.LastIndex(got.body, "question 2"); first < 0 || last < first {
+			t.Errorf("%s: got %s, want all messages in order", query, got.body)
+		}
+	}
+	w.fails("GET", path+"/export?format=pdf", "", app.CodeBadRequest, "format", "markdown", "json")
+	w.fails("GET", "/api/sessions/"+unknown+"/export", "", app.CodeNotFound, unknown)
+	w.fails("GET", "/api/sessions/nonsense/export", "", app.CodeBadRequest, "nonsense")
+}
+
 func TestTasks(t *testing.T) {
 	w := newWorld(t, testConfig)
 	if got, want := w.do("GET", "/api/tasks", ""), `{"tasks":[]}`; strings.TrimSpace(got.body) != want {

@@ -26,6 +26,7 @@ type handler struct {
 	answer reflect.Type
 	raw    bool   // answer has no shape of its own: any JSON object
 	stream string // what is sent as server-sent events; "": never
+	text   string // media type of an answer that is text; "": never
 	serve  func(*call) error
 }
 

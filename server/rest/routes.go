@@ -61,6 +61,9 @@ func (a *api) routes() []route {
 			limit(store.DefaultMessages, MaxMessages),
 			{name: "before", about: "Only messages before this sequence number.", min: 1, max: math.MaxInt64},
 		}},
+		{method: get, path: "/sessions/{key}/export", summary: "A chat with all its messages, as a file.", handler: a.exporting(), query: []param{
+			{name: "format", about: "markdown (for people, the default) or json.", oneOf: []string{formatMarkdown, formatJSON}},
+		}},
 		{method: patch, path: "/sessions/{key}", summary: "Gives a chat another display name.", handler: taking(a.renameSession)},
 		{method: remove, path: "/sessions/{key}", summary: "Ends what runs in a chat and deletes it.", handler: answering(a.deleteSession)},
 		{method: post, path: "/sessions/{key}/messages", summary: `Says something in a chat and answers with the result of the turn. The key "new" begins a chat. The turn goes on if the client leaves.`, handler: a.talking()},
