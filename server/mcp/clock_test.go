@@ -418,3 +418,22 @@ func TestListeningSurvivesARestart(t *testing.T) {
 		}
 	})
 }
+
+// A wall clock that jumps, by time-keeping or because the machine slept, neither ends sessions nor keeps them.
+func TestClockStepsDoNotEndSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newPipeFixture(t, nil)
+		past, future := f.session(Revision2025_11_25), f.session(Revision2025_11_25)
+		year := 365 * 24 * time.Hour
+		f.mcp.table.get(past).lastUsed.Store(time.Now().Add(-26 * year).UnixNano())
+		f.mcp.table.get(future).lastUsed.Store(time.Now().Add(26 * year).UnixNano())
+		f.mcp.sweepSessions()
+		if n := len(f.mcp.Clients()); n != 2 {
+			t.Errorf("after the steps: got %d sessions, want both", n)
+		}
+		time.Sleep(24*time.Hour + 2*time.Second)
+		if n := len(f.mcp.Clients()); n != 0 {
+			t.Errorf("after a day: got %d sessions, want none", n)
+		}
+	})
+}

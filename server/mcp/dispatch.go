@@ -27,6 +27,7 @@ func (s *Server) initialize(w http.ResponseWriter, r *http.Request, m *message) 
 	if sess != nil {
 		sess.renew(version, name, clientVersion)
 		sess.lastUsed.Store(time.Now().UnixNano())
+		sess.seen.Store(int64(s.clock()))
 		s.put(sess)
 		s.opt.OnChange()
 	} else if sess = s.createSession(version, name, clientVersion, credentialOf(r.Context())); sess == nil {

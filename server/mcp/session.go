@@ -43,7 +43,8 @@ type session struct {
 	id         string
 	created    time.Time
 	credential string
-	lastUsed   atomic.Int64 // Unix nanoseconds
+	lastUsed   atomic.Int64 // Unix nanoseconds, for people and for the store
+	seen       atomic.Int64 // the same on the server's monotonic clock, by which it expires
 	stored     atomic.Int64 // lastUsed as the store knows it
 	inUse      atomic.Int32 // running calls and open GET streams
 	calls      atomic.Uint64

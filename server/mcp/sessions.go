@@ -79,7 +79,7 @@ func (t *table) oldest() *session {
 		if !idle && sess.isCalling() {
 			continue
 		}
-		if best == nil || idle && !bestRank || idle == bestRank && sess.lastUsed.Load() < best.lastUsed.Load() {
+		if best == nil || idle && !bestRank || idle == bestRank && sess.seen.Load() < best.seen.Load() {
 			best, bestRank = sess, idle
 		}
 	}
@@ -105,6 +105,7 @@ func (s *Server) createSession(version, name, clientVersion, credential string) 
 	now := time.Now()
 	sess := newSession(SessionRecord{ID: uuid.NewString(), Version: version, ClientName: name,
 		ClientVersion: clientVersion, Created: now, LastUsed: now, Credential: credential}, s.canonical)
+	sess.seen.Store(int64(s.clock()))
 	lim := s.limits.Load()
 	s.table.mu.Lock()
 	evicted := s.table.makeRoom(lim.maxSessions)
@@ -149,7 +150,9 @@ func (s *Server) loadSessions() {
 			stale = append(stale, r.ID)
 			continue
 		}
-		s.table.byID[r.ID] = newSession(r, s.canonical)
+		sess := newSession(r, s.canonical)
+		sess.seen.Store(int64(s.clock() - max(now.Sub(r.LastUsed), 0)))
+		s.table.byID[r.ID] = sess
 	}
 	if len(stale) > 0 {
 		s.opt.Sessions.Delete(stale...)
@@ -167,15 +170,16 @@ func (s *Server) armSweep(wait time.Duration) {
 	}
 }
 
-// sweepSessions removes what was idle for too long, and sleeps until the next session can be.
+// sweepSessions removes what was idle for too long, and sleeps until the next session can be. The time that a laptop
+// sleeps does not count, nor do steps of the wall clock: waking up must not end all sessions at once.
 func (s *Server) sweepSessions() {
-	now, ttl := time.Now(), s.limits.Load().ttl
+	now, ttl := s.clock(), s.limits.Load().ttl
 	next := ttl
 	ended := s.table.removeIf(func(sess *session) bool {
 		if sess.inUse.Load() > 0 {
 			return false
 		}
-		rest := ttl - now.Sub(time.Unix(0, sess.lastUsed.Load()))
+		rest := ttl - (now - time.Duration(sess.seen.Load()))
 		next = min(next, max(rest, 0))
 		return rest <= 0
 	})
@@ -205,6 +209,7 @@ func (s *Server) forget(sessions []*session) {
 func (s *Server) touch(sess *session, now time.Time) {
 	used := now.UnixNano()
 	sess.lastUsed.Store(used)
+	sess.seen.Store(int64(s.clock()))
 	stored := sess.stored.Load()
 	if used-stored >= int64(s.limits.Load().throttle) && sess.stored.CompareAndSwap(stored, used) {
 		s.put(sess)
