@@ -112,6 +112,13 @@ func (b *Bearer) read(ctx context.Context) ([sha256.Size]byte, error) {
 	return sha256.Sum256([]byte(strings.TrimSpace(s.Key))), nil
 }
 
+// failed is why the last reading of the token gave none; nil if it did, or if nobody has asked yet.
+func (b *Bearer) failed() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
 // configured is told that another configuration is in force.
 func (b *Bearer) configured() {
 	b.mu.Lock()

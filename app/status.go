@@ -50,6 +50,8 @@ func (a *App) Problems() []Problem {
 	}
 	if channelProblem != "" {
 		list = append(list, Problem{"mcp", channelProblem})
+	} else if err := a.tokenProblem(); err != nil {
+		list = append(list, Problem{"mcp", "every request is refused: " + err.Error()})
 	}
 	if moved := a.store.Recovered(); moved != "" {
 		list = append(list, Problem{"storage", fmt.Sprintf("the database was damaged; a new one was started and the old one is kept as %s", moved)})
@@ -63,6 +65,15 @@ func (a *App) Problems() []Problem {
 		}
 	}
 	return list
+}
+
+// tokenProblem is why the channel, although it runs, lets nobody in.
+func (a *App) tokenProblem() error {
+	c := a.Channel()
+	if c == nil || !c.Running() || !a.Config().Channels.MCP.RequireAuth {
+		return nil
+	}
+	return a.bearer.failed()
 }
 
 func (a *App) setChannelProblem(text string) {
