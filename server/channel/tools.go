@@ -8,6 +8,7 @@ import (
 
 	"ionclaw-tray/app"
 	"ionclaw-tray/app/session"
+	"ionclaw-tray/app/task"
 	"ionclaw-tray/server/mcp"
 )
 
@@ -170,59 +171,44 @@ func (t tools) listAgents(context.Context, *mcp.Call) (*mcp.Result, error) {
 }
 
 func (t tools) listSessions(_ context.Context, call *mcp.Call) (*mcp.Result, error) {
-	var q sessionsQuery
-	if err := decode(call, &q); err != nil {
-		return nil, err
-	}
-	list, err := sessionList(t.core, q)
-	if err != nil {
-		return refusal(err)
-	}
-	return object(list)
+	return answer(call, func(q sessionsQuery) (sessionRows, error) { return sessionList(t.core, q) })
 }
 
 func (t tools) getSession(_ context.Context, call *mcp.Call) (*mcp.Result, error) {
-	var args struct {
+	return answer(call, func(args struct {
 		sessionArgs
 		Limit  int    `json:"limit"`
 		Before uint64 `json:"before"`
-	}
-	if err := decode(call, &args); err != nil {
-		return nil, err
-	}
-	key, err := args.key()
-	if err != nil {
-		return refusal(err)
-	}
-	chat, err := sessionDetail(t.core, key, args.Limit, args.Before)
-	if err != nil {
-		return refusal(err)
-	}
-	return object(chat)
+	}) (sessionMessages, error) {
+		key, err := args.key()
+		if err != nil {
+			return sessionMessages{}, err
+		}
+		return sessionDetail(t.core, key, args.Limit, args.Before)
+	})
 }
 
 func (t tools) listTasks(_ context.Context, call *mcp.Call) (*mcp.Result, error) {
-	var q tasksQuery
-	if err := decode(call, &q); err != nil {
-		return nil, err
-	}
-	list, err := taskList(t.core, q)
-	if err != nil {
-		return refusal(err)
-	}
-	return object(list)
+	return answer(call, func(q tasksQuery) (taskRows, error) { return taskList(t.core, q) })
 }
 
 func (t tools) getTask(_ context.Context, call *mcp.Call) (*mcp.Result, error) {
-	var args struct {
+	return answer(call, func(args struct {
 		TaskID string `json:"task_id"`
-	}
+	}) (task.Task, error) {
+		return taskDetail(t.core, args.TaskID)
+	})
+}
+
+// answer reads the arguments of a call, asks the core, and makes the result of what it says.
+func answer[Args, Value any](call *mcp.Call, ask func(Args) (Value, error)) (*mcp.Result, error) {
+	var args Args
 	if err := decode(call, &args); err != nil {
 		return nil, err
 	}
-	detail, err := taskDetail(t.core, args.TaskID)
+	v, err := ask(args)
 	if err != nil {
 		return refusal(err)
 	}
-	return object(detail)
+	return object(v)
 }
