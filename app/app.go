@@ -66,23 +66,13 @@ type App struct {
 // Open opens the database, marks what a former run left unfinished, and starts to watch the configuration.
 // A second program on the same data folder gets an error with CodeAlreadyRunning within a second.
 func Open(ctx context.Context, o Options) (*App, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Redact == nil {
-		o.Redact = secret.NewRedactor()
-	}
-	if o.Vault == nil {
-		o.Vault = secret.New(secret.Options{AgePath: o.Paths.AgeFile(), Redactor: o.Redact, Log: o.Log})
-	}
-	a := &App{opt: o, log: o.Log, file: o.Config, vault: o.Vault, events: event.NewBus(), started: time.Now()}
-	a.bearer = newBearer(a)
+	a := base(o)
 	tools, err := tool.NewSet(append([]tool.Tool{tool.Clock{}}, o.Tools...)...)
 	if err != nil {
 		return nil, err
 	}
 	a.tools = tools
-	if a.store, err = store.Open(o.Paths.Database(), store.Options{Notify: a.events.Publish, Log: o.Log}); err != nil {
+	if a.store, err = store.Open(o.Paths.Database(), store.Options{Notify: a.events.Publish, Log: a.log}); err != nil {
 		return nil, a.openError(err)
 	}
 	if moved := a.store.Recovered(); moved != "" {
@@ -105,6 +95,22 @@ func Open(ctx context.Context, o Options) (*App, error) {
 	a.stopWatch = stop
 	a.watched.Go(func() { a.watchConfig(watch) })
 	return a, nil
+}
+
+// base is what a running and a resting program have in common: settings, keys and events.
+func base(o Options) *App {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Redact == nil {
+		o.Redact = secret.NewRedactor()
+	}
+	if o.Vault == nil {
+		o.Vault = secret.New(secret.Options{AgePath: o.Paths.AgeFile(), Redactor: o.Redact, Log: o.Log})
+	}
+	a := &App{opt: o, log: o.Log, file: o.Config, vault: o.Vault, events: event.NewBus(), started: time.Now()}
+	a.bearer = newBearer(a)
+	return a
 }
 
 // openError words a database that cannot be opened for the person who started the program.

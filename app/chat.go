@@ -61,10 +61,11 @@ func (a *App) DeleteSession(ctx context.Context, key session.Key) (bool, error) 
 
 // RenameSession gives a chat another display name.
 func (a *App) RenameSession(ctx context.Context, key session.Key, name string) error {
-	if session.DisplayName(name) == "" {
+	shown := session.DisplayName(name)
+	if shown == "" {
 		return fail(CodeBadRequest, "give it at least one visible character", "the new name is empty")
 	}
-	return a.store.RenameSession(ctx, key, session.DisplayName(name))
+	return a.store.RenameSession(ctx, key, shown)
 }
 
 // Tasks lists tasks, newest first.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"regexp"
 	"slices"
 
 	"ionclaw-tray/app/config"
@@ -19,11 +18,6 @@ type CredentialInfo struct {
 	UsedBy  []string      `json:"used_by,omitempty"`
 	Problem string        `json:"problem,omitempty"` // why there is no usable key
 }
-
-// credentialType is the one type there is: a single key.
-const credentialType = "simple"
-
-var credentialName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // Credentials lists the configured credentials by name. It reads no keys where the source allows that.
 func (a *App) Credentials(ctx context.Context) []CredentialInfo {
@@ -55,7 +49,7 @@ func credentialUsers(cfg *config.Config, name string) []string {
 
 // SetCredential stores a key and adds the credential to the configuration if it is new there.
 func (a *App) SetCredential(ctx context.Context, name, key string) error {
-	if !credentialName.MatchString(name) {
+	if !config.ValidCredentialName(name) {
 		return fail(CodeBadRequest, "use 1 to 64 letters, digits, '_', '-' or '.'", "%q cannot be the name of a credential", name)
 	}
 	if key == "" {
@@ -65,7 +59,7 @@ func (a *App) SetCredential(ctx context.Context, name, key string) error {
 		return err
 	}
 	if _, known := a.Config().Credentials[name]; !known {
-		if err := a.edit(config.Edit{Path: []string{"credentials", name, "type"}, Value: credentialType}); err != nil {
+		if err := a.edit(config.Edit{Path: []string{"credentials", name, "type"}, Value: config.CredentialSimple}); err != nil {
 			return err
 		}
 	}

@@ -6,11 +6,12 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"ionclaw-tray/server/channel"
 	"ionclaw-tray/server/guard"
 )
 
 // MCPPath is the path of the MCP endpoint below the base address.
-const MCPPath = "/mcp"
+const MCPPath = channel.Path
 
 // Mount makes the table of paths. mcp gets every method of /mcp, api every
 // method of /api and of all below it; both see the whole path and guard

@@ -30,9 +30,6 @@ var (
 	hostName       = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?\.?$`)
 )
 
-// ValidAgentName reports whether an agent may have that name.
-func ValidAgentName(s string) bool { return agentName.pattern.MatchString(s) }
-
 // ValidCredentialName reports whether a credential may have that name.
 func ValidCredentialName(s string) bool { return credentialName.pattern.MatchString(s) }
 

@@ -2,7 +2,6 @@ package channel
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"sync"
@@ -46,7 +45,7 @@ func New(a *app.App, baseURL func() string) *Channel {
 	c.handler = guard.MCP(c.policy)(http.HandlerFunc(c.serve))
 	a.Bearer().OnEnd(func(sum [32]byte) {
 		if s := c.server.Load(); s != nil {
-			s.EndCredential(hex.EncodeToString(sum[:]))
+			s.EndCredential(guard.DigestSum(sum).String())
 		}
 	})
 	sub := a.Events().Subscribe(256)
@@ -117,7 +116,7 @@ func (c *Channel) Start(ctx context.Context) error {
 			return err
 		}
 		for _, sum := range sums {
-			keep = append(keep, hex.EncodeToString(sum[:]))
+			keep = append(keep, guard.DigestSum(sum).String())
 		}
 	}
 	s := mcp.New(mcp.Options{

@@ -141,10 +141,7 @@ func taskList(c core, q tasksQuery) (taskRows, error) {
 		if t.ErrorMessage != "" {
 			result = t.ErrorMessage
 		}
-		if len(result) > maxListedResult {
-			result = strings.ToValidUTF8(result[:maxListedResult], "") + "…"
-		}
-		rows[i] = taskRow{t.ID, t.Title, t.State, t.Channel, t.CreatedAt, result}
+		rows[i] = taskRow{t.ID, t.Title, t.State, t.Channel, t.CreatedAt, clip(result, maxListedResult)}
 	}
 	return taskRows{rows, len(rows), page.Next}, nil
 }
@@ -157,11 +154,16 @@ func taskDetail(c core, id string) (task.Task, error) {
 	return t, err
 }
 
+// maxShownID bounds how much of a wrong id an error text repeats, in bytes.
+const maxShownID = 80
+
 // clipID keeps a wrong id that somebody sent from filling an error text.
-func clipID(id string) string {
-	const most = 80
-	if len(id) > most {
-		id = strings.ToValidUTF8(id[:most], "") + "…"
+func clipID(id string) string { return clip(id, maxShownID) }
+
+// clip cuts s after at most n bytes, not inside a character, and marks the cut.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
 	}
-	return id
+	return strings.ToValidUTF8(s[:n], "") + "…"
 }
